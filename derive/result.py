@@ -1,0 +1,124 @@
+"""What a settled claim looks like: plain data, read by the terminal, the JSON and the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """The five answers; `docs/trusted_base.md` says what each one needs."""
+
+    PROVED = "proved"
+    CONDITIONAL = "conditional"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+    NOT_MATHEMATICAL = "not-mathematical"
+
+
+class Origin(StrEnum):
+    """Who states a hypothesis: the source itself, or the author of the claim module."""
+
+    SOURCE = "source"
+    ADDED = "added"
+
+
+class TwinStatus(StrEnum):
+    AGREES = "agrees"
+    DISAGREES = "disagrees"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a claim stands: document, places in it, and what is said there in our own words."""
+
+    document: str
+    places: tuple[str, ...]
+    says: str
+
+
+@dataclass(frozen=True)
+class HypothesisView:
+    """One hypothesis as the reader sees it (`latex` without dollar signs)."""
+
+    latex: str
+    origin: Origin
+    used: bool
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class StepView:
+    """One line of a derivation: what holds (`latex`), the kernel rule, and the reason in words."""
+
+    latex: str
+    rule: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class AxiomView:
+    name: str
+    citation: str
+    latex: str = ""
+
+
+@dataclass(frozen=True)
+class CounterexampleView:
+    """Exact values that meet the hypotheses and break the statement.
+
+    `values` maps a symbol (its LaTeX name) to an exact value as text; `latex` is the evaluated
+    statement, for instance ``9 \\neq 10``; `breaks` is the LaTeX of the added hypothesis that
+    it violates, empty when the claim is refuted outright.
+    """
+
+    values: dict[str, str]
+    latex: str
+    breaks: str = ""
+
+
+@dataclass(frozen=True)
+class TwinView:
+    """The numeric evidence: how many trials, the largest error, and the tolerance it met."""
+
+    status: TwinStatus
+    trials: int = 0
+    max_error: float = 0.0
+    tolerance: float = 0.0
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything known about one claim after proof, replay and twin.
+
+    `counterexamples` holds one entry for a refuted claim and one for each added hypothesis of a
+    conditional one. `witness` shows values that meet all hypotheses of a conditional claim.
+    `reason` says why a claim is undecided or not mathematical, and is empty otherwise.
+    """
+
+    id: str
+    title: str
+    topic: str
+    source: Source
+    statement: str
+    verdict: Verdict
+    expected: Verdict
+    hypotheses: tuple[HypothesisView, ...] = ()
+    steps: tuple[StepView, ...] = ()
+    axioms: tuple[AxiomView, ...] = ()
+    counterexamples: tuple[CounterexampleView, ...] = ()
+    witness: dict[str, str] = field(default_factory=dict)
+    correction: str | None = None
+    correction_steps: tuple[StepView, ...] = ()
+    replayed: bool = False
+    twin: TwinView = TwinView(TwinStatus.NONE)
+    reason: str = ""
+    remark: str = ""
+    seconds_symbolic: float = 0.0
+    seconds_numeric: float = 0.0
+
+    @property
+    def unexpected(self) -> bool:
+        return self.verdict is not self.expected
