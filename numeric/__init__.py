@@ -1,0 +1,95 @@
+"""The NumPy side: Transformer layers forward and backward, and what is needed to check them.
+
+Pure functions in row convention (one token per row). `f_vjp` takes the arguments of `f` and a
+cotangent of the output, and returns the gradients of the arguments. float64 unless given float32.
+"""
+
+from numeric.activations import relu, relu_vjp
+from numeric.attention import (
+    attention_weights,
+    scaled_dot_product_attention,
+    scaled_dot_product_attention_vjp,
+    scaled_scores,
+    scaled_scores_vjp,
+)
+from numeric.feed_forward import feed_forward, feed_forward_vjp
+from numeric.gradcheck import central_difference_error, complex_step_error, directional_error
+from numeric.linear import linear, linear_vjp
+from numeric.moments import (
+    ExactMoments,
+    Moments,
+    SampleMoments,
+    exact_dot_moments,
+    independent_dot_moments,
+    rademacher_dot_moments,
+    sample_dot_products,
+    sample_moments,
+)
+from numeric.multi_head import (
+    attention_heads,
+    concat_heads,
+    multi_head_attention,
+    multi_head_attention_vjp,
+    self_attention,
+    self_attention_vjp,
+    split_heads,
+)
+from numeric.positional import frequencies, position_encoding, position_encoding_vjp, shift_matrix
+from numeric.residual import (
+    Sublayer,
+    residual,
+    residual_stack,
+    residual_stack_vjp,
+    residual_vjp,
+)
+from numeric.softmax import softmax, softmax_vjp
+from numeric.trees import leaves, map_leaves
+from numeric.weights import FeedForwardWeights, MultiHeadWeights, head_width
+
+__all__ = [
+    "ExactMoments",
+    "FeedForwardWeights",
+    "Moments",
+    "MultiHeadWeights",
+    "SampleMoments",
+    "Sublayer",
+    "attention_heads",
+    "attention_weights",
+    "central_difference_error",
+    "complex_step_error",
+    "concat_heads",
+    "directional_error",
+    "exact_dot_moments",
+    "feed_forward",
+    "feed_forward_vjp",
+    "frequencies",
+    "head_width",
+    "independent_dot_moments",
+    "leaves",
+    "linear",
+    "linear_vjp",
+    "map_leaves",
+    "multi_head_attention",
+    "multi_head_attention_vjp",
+    "position_encoding",
+    "position_encoding_vjp",
+    "rademacher_dot_moments",
+    "relu",
+    "relu_vjp",
+    "residual",
+    "residual_stack",
+    "residual_stack_vjp",
+    "residual_vjp",
+    "sample_dot_products",
+    "sample_moments",
+    "scaled_dot_product_attention",
+    "scaled_dot_product_attention_vjp",
+    "scaled_scores",
+    "scaled_scores_vjp",
+    "self_attention",
+    "self_attention_vjp",
+    "shift_matrix",
+    "softmax",
+    "softmax_vjp",
+    "split_heads",
+]

@@ -1,0 +1,54 @@
+"""Arrays as the rest of the package wants them: floating, and of the shape that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Axes = Mapping[str, int | None]
+
+
+def as_floating(values: npt.ArrayLike) -> Array:
+    """`values` as an array: float32, float64 and complex are kept, all else becomes float64.
+
+    Complex stays complex because `gradcheck` differentiates by complex steps.
+    """
+    array = np.asarray(values)
+    return array if array.dtype.kind in "fc" else array.astype(np.float64)
+
+
+def require_shape(
+    name: str,
+    array: Array,
+    axes: Axes,
+    leading: tuple[int, ...] | None = (),
+) -> None:
+    """Refuse `array` unless its last axes are `axes` and the axes before them are `leading`.
+
+    `axes` maps the name of an axis to its size, or to None if any size will do;
+    `leading=None` allows any axes in front.
+    """
+    shape = array.shape
+    split = len(shape) - len(axes)
+    if split >= 0 and (leading is None or shape[:split] == leading):
+        pairs = zip(axes.values(), shape[split:], strict=True)
+        if all(expected in (None, size) for expected, size in pairs):
+            return
+    front = ["..."] if leading is None else [str(size) for size in leading]
+    back = [label if size is None else f"{label}={size}" for label, size in axes.items()]
+    raise ValueError(f"{name} has shape {shape}; expected ({', '.join(front + back)})")
+
+
+def require_positive(name: str, value: int) -> None:
+    """Refuse a size that is not an integer of at least 1."""
+    if not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} is {value!r}; expected an integer of at least 1")
+
+
+def transpose(array: Array) -> Array:
+    """(..., a, b) -> (..., b, a)."""
+    return np.swapaxes(array, -1, -2)

@@ -1,0 +1,37 @@
+"""The affine map in row convention: one token per row, `x @ weight + bias`."""
+
+from __future__ import annotations
+
+import numpy.typing as npt
+
+from numeric.arrays import Array, as_floating, require_shape, transpose
+
+
+def linear(x: npt.ArrayLike, weight: Array, bias: Array | None = None) -> Array:
+    """x (..., d_in), weight (d_in, d_out), bias (d_out,) or None -> (..., d_out)."""
+    x, weight = as_floating(x), as_floating(weight)
+    _check(x, weight, bias)
+    product = x @ weight
+    return product if bias is None else product + bias
+
+
+def linear_vjp(
+    x: npt.ArrayLike, weight: Array, bias: Array | None, cotangent: npt.ArrayLike
+) -> tuple[Array, Array, Array | None]:
+    """cotangent (..., d_out) -> gradients of x, weight and bias (None where there is no bias)."""
+    x, weight, cotangent = as_floating(x), as_floating(weight), as_floating(cotangent)
+    _check(x, weight, bias)
+    d_in, d_out = weight.shape
+    require_shape("cotangent", cotangent, {"d_out": d_out}, leading=x.shape[:-1])
+    # All tokens share weight and bias, so their contributions add up, whatever axes they stand in.
+    tokens, token_cotangents = x.reshape(-1, d_in), cotangent.reshape(-1, d_out)
+    grad_bias = None if bias is None else token_cotangents.sum(axis=0)
+    return cotangent @ transpose(weight), transpose(tokens) @ token_cotangents, grad_bias
+
+
+def _check(x: Array, weight: Array, bias: Array | None) -> None:
+    require_shape("weight", weight, {"d_in": None, "d_out": None})
+    d_in, d_out = weight.shape
+    require_shape("x", x, {"d_in": d_in}, leading=None)
+    if bias is not None:
+        require_shape("bias", as_floating(bias), {"d_out": d_out})
