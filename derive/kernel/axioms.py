@@ -1,0 +1,205 @@
+"""The closed list of what is assumed rather than proved.
+
+`AXIOMS` are schemas that the rule "axiom" instantiates; a side condition is the antecedent of an
+implication, so that it has to be proved before the axiom is of use.  `EVALUATIONS` are the facts
+about functions that the normal form applies on its own, when their condition is known to hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from derive.kernel import terms as T
+from derive.kernel.terms import Term
+
+
+@dataclass(frozen=True)
+class Axiom:
+    """`build` takes `arity` terms (matrices as bodies under two indices where it says so)."""
+
+    name: str
+    arity: int
+    build: Callable[..., Term]
+    formula: str
+    condition: str
+    citation: str
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    name: str
+    formula: str
+    condition: str
+    citation: str
+
+
+_HANDBOOK: Final = "Abramowitz and Stegun, Mathematical Functions (1964)"
+_RUDIN: Final = "Rudin, Principles of Mathematical Analysis, 3rd ed. (1976)"
+_AXLER: Final = "Axler, Linear Algebra Done Right, 4th ed. (2024)"
+
+
+def _sin(x: Term) -> Term:
+    return T.fn("sin", x)
+
+
+def _cos(x: Term) -> Term:
+    return T.fn("cos", x)
+
+
+def _sin_add(a: Term, b: Term) -> Term:
+    right = T.add(T.mul(_sin(a), _cos(b)), T.mul(_cos(a), _sin(b)))
+    return T.eq(_sin(T.add(a, b)), right)
+
+
+def _cos_add(a: Term, b: Term) -> Term:
+    right = T.sub(T.mul(_cos(a), _cos(b)), T.mul(_sin(a), _sin(b)))
+    return T.eq(_cos(T.add(a, b)), right)
+
+
+def _pythagoras(a: Term) -> Term:
+    return T.eq(T.add(T.power(_sin(a), 2), T.power(_cos(a), 2)), T.ONE)
+
+
+def _cos_one(x: Term) -> Term:
+    k = T.var("k", "int")
+    period = T.exists(k, T.eq(x, T.mul(T.num(2), T.PI, k)))
+    return T.implies(T.eq(_cos(x), T.ONE), period)
+
+
+def _pi_irrational(m: Term, n: Term) -> Term:
+    both = T.conj(T.isint(m), T.isint(n), T.eq(m, T.mul(T.PI, n)))
+    return T.implies(both, T.eq(n, T.ZERO))
+
+
+def _matrix_product(size: Term, a: Term, b: Term) -> Term:
+    """The body of the product of two matrix bodies (bound indices: row 1, column 0)."""
+    row = T.instantiate(T.lift(a, 1, 2), (T.bound(2), T.bound(0)))
+    column = T.instantiate(T.lift(b, 1, 2), (T.bound(0), T.bound(1)))
+    return T.total(T.lift(size, 2), T.mul(row, column))
+
+
+def _det_product(size: Term, a: Term, b: Term) -> Term:
+    left = T.det(size, _matrix_product(size, a, b))
+    return T.eq(left, T.mul(T.det(size, a), T.det(size, b)))
+
+
+def _det_transpose(size: Term, a: Term) -> Term:
+    flipped = T.instantiate(T.lift(a, 2, 2), (T.bound(0), T.bound(1)))
+    return T.eq(T.det(size, flipped), T.det(size, a))
+
+
+def _det_identity(size: Term) -> Term:
+    return T.eq(T.det(size, T.delta(T.bound(1), T.bound(0))), T.ONE)
+
+
+def _when(condition: Term, conclusion: Term) -> Term:
+    return T.implies(condition, conclusion)
+
+
+def _log_product(a: Term, b: Term) -> Term:
+    total = T.add(T.fn("log", a), T.fn("log", b))
+    positive = T.conj(T.lt(T.ZERO, a), T.lt(T.ZERO, b))
+    return _when(positive, T.eq(T.fn("log", T.mul(a, b)), total))
+
+
+_LIST: Final = (
+    Axiom(
+        "sin-add", 2, _sin_add,
+        r"\sin(a+b)=\sin a\cos b+\cos a\sin b", "", f"{_HANDBOOK}, 4.3.16",
+    ),
+    Axiom(
+        "cos-add", 2, _cos_add,
+        r"\cos(a+b)=\cos a\cos b-\sin a\sin b", "", f"{_HANDBOOK}, 4.3.17",
+    ),
+    Axiom("pythagoras", 1, _pythagoras, r"\sin^2a+\cos^2a=1", "", f"{_HANDBOOK}, 4.3.10"),
+    Axiom(
+        "cos-one", 1, _cos_one, r"\cos x=1\Rightarrow\exists k\in\mathbb Z:\ x=2\pi k",
+        r"\cos x=1", f"{_RUDIN}, Theorem 8.7",
+    ),
+    Axiom(
+        "pi-irrational", 2, _pi_irrational, r"m=\pi n\Rightarrow n=0", r"m,n\in\mathbb Z",
+        "Niven, A simple proof that pi is irrational, Bull. AMS 53 (1947), 509",
+    ),
+    Axiom("det-product", 3, _det_product, r"\det(AB)=\det A\det B", "", f"{_AXLER}, 9.49"),
+    Axiom("det-transpose", 2, _det_transpose, r"\det A^\top=\det A", "", f"{_AXLER}, 9.56"),
+    Axiom("det-identity", 1, _det_identity, r"\det I=1", "", f"{_AXLER}, 9.44"),
+    Axiom(
+        "max-right", 2, lambda a, b: _when(T.le(a, b), T.eq(T.fn("max", a, b), b)),
+        r"\max(a,b)=b", r"a\le b", "definition of the maximum",
+    ),
+    Axiom(
+        "max-left", 2, lambda a, b: _when(T.le(b, a), T.eq(T.fn("max", a, b), a)),
+        r"\max(a,b)=a", r"b\le a", "definition of the maximum",
+    ),
+    Axiom(
+        "min-left", 2, lambda a, b: _when(T.le(a, b), T.eq(T.fn("min", a, b), a)),
+        r"\min(a,b)=a", r"a\le b", "definition of the minimum",
+    ),
+    Axiom(
+        "min-right", 2, lambda a, b: _when(T.le(b, a), T.eq(T.fn("min", a, b), b)),
+        r"\min(a,b)=b", r"b\le a", "definition of the minimum",
+    ),
+    Axiom(
+        "abs-nonneg", 1, lambda x: _when(T.le(T.ZERO, x), T.eq(T.fn("abs", x), x)),
+        r"|x|=x", r"x\ge0", "definition of the absolute value",
+    ),
+    Axiom(
+        "abs-nonpos", 1, lambda x: _when(T.le(x, T.ZERO), T.eq(T.fn("abs", x), T.neg(x))),
+        r"|x|=-x", r"x\le0", "definition of the absolute value",
+    ),
+    Axiom(
+        "log-product", 2, _log_product,
+        r"\log(ab)=\log a+\log b", r"a,b>0", f"{_HANDBOOK}, 4.1.6",
+    ),
+    Axiom(
+        "exp-increasing", 2,
+        lambda a, b: _when(T.lt(a, b), T.lt(T.fn("exp", a), T.fn("exp", b))),
+        r"e^a<e^b", r"a<b", f"{_RUDIN}, Theorem 8.6",
+    ),
+    Axiom(
+        "floor-lower", 1, lambda x: T.le(T.fn("floor", x), x), r"\lfloor x\rfloor\le x", "",
+        "definition of the floor",
+    ),
+    Axiom(
+        "floor-upper", 1, lambda x: T.lt(x, T.add(T.fn("floor", x), T.ONE)),
+        r"x<\lfloor x\rfloor+1", "", "definition of the floor",
+    ),
+)  # fmt: skip
+
+AXIOMS: Final = {a.name: a for a in _LIST}
+
+EVALUATIONS: Final = {
+    e.name: e
+    for e in (
+        Evaluation("exp-add", r"e^a e^b=e^{a+b}", "", f"{_HANDBOOK}, 4.2.18"),
+        Evaluation("exp-log", r"e^{\log x}=x", r"x>0", f"{_HANDBOOK}, 4.2.4"),
+        Evaluation("log-exp", r"\log e^x=x", "", f"{_HANDBOOK}, 4.2.2"),
+        Evaluation("real-power", r"x^y=e^{y\log x}", r"x>0", f"{_HANDBOOK}, 4.2.7"),
+        Evaluation("sqrt-square", r"\sqrt x^2=x", r"x\ge0", "definition of the square root"),
+        Evaluation(
+            "sqrt-product", r"\sqrt{ab}=\sqrt a\sqrt b", r"a\ge0", f"{_RUDIN}, Theorem 1.21"
+        ),
+        Evaluation("abs-square", r"|x|^2=x^2", "", "definition of the absolute value"),
+        Evaluation(
+            "trig-pi", r"\sin k\pi=0,\ \cos k\pi=(-1)^k",
+            r"k\in\mathbb Z", f"{_RUDIN}, Theorem 8.7",
+        ),
+        Evaluation(
+            "trig-parity", r"\sin(-x)=-\sin x,\ \cos(-x)=\cos x", "", f"{_HANDBOOK}, 4.3.13"
+        ),
+        Evaluation(
+            "expectation-linearity", r"E[aX+bY]=aE[X]+bE[Y],\ E[1]=1",
+            "a, b not random; all moments that occur are finite",
+            "Billingsley, Probability and Measure, 3rd ed. (1995), section 21",
+        ),
+        Evaluation(
+            "derivative-table",
+            r"(uv)'=u'v+uv',\ (u\circ v)'=(u'\circ v)\,v',\ \sin'=\cos,\ \cos'=-\sin,\ \exp'=\exp,"
+            r"\ \log'=1/x,\ \sqrt{x}'=1/(2\sqrt x)",
+            "the inner functions are differentiable at the point; x > 0 for log and root",
+            f"{_RUDIN}, Theorems 5.3, 5.5 and 9.15",
+        ),
+    )
+}  # fmt: skip

@@ -1,0 +1,166 @@
+"""The checker: replays a proof log and says what it shows.
+
+``python -m derive.kernel.check`` reads one JSON list of logs from standard input and prints one
+JSON list of answers.  It runs no search and imports neither SymPy nor NumPy: every step is given
+to the rule that it names, and the sequent that comes out has to be the one that the log claims.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import Any, Final
+
+from derive.kernel import terms as T
+from derive.kernel.domain import obligations
+from derive.kernel.log import VERSION, digest, read_argument, read_terms
+from derive.kernel.normal import Normaliser
+from derive.kernel.rules import Theorem, check_member, infer
+from derive.kernel.terms import KernelError, Lam, Term
+
+#: What a log can show of its goal, a formula ``h1 -> ... -> hn -> conclusion``.
+KINDS: Final = {
+    "proof": "the goal holds for all values of its free symbols, and is well defined",
+    "counterexample": "at the given values the goal is false, or all premises hold and an "
+    "operation of the goal is undefined",
+    "witness": "at the given values the goal holds",
+}
+
+
+class Rejected(KernelError):
+    """A log is not a proof of its goal."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a log shows."""
+
+    kind: str
+    goal: Term
+    values: dict[Term | str, Term | Lam]
+    axioms: frozenset[str]
+
+
+def check(log: Any) -> Shown:
+    """Replay a log.  Raises `KernelError` unless every step and the whole hold."""
+    if not isinstance(log, dict) or set(log) != {
+        "version", "kind", "goal", "values", "roots", "steps", "terms", "digest",
+    }:  # fmt: skip
+        raise Rejected("log: the fields are not those of a log")
+    if log["version"] != VERSION or log["digest"] != digest(log):
+        raise Rejected("log: the digest does not fit the contents")
+    try:
+        return _check(log)
+    except (TypeError, AttributeError, LookupError, ValueError, RecursionError) as error:
+        raise Rejected(f"log: malformed ({error})") from error
+
+
+def _check(log: Any) -> Shown:
+    terms = read_terms(log["terms"])
+    goal = read_argument({"term": log["goal"]}, terms)
+    values = {read_argument(k, terms): read_argument(v, terms) for k, v in log["values"]}
+    theorems: list[Theorem] = []
+    for step in log["steps"]:
+        theorems.append(_replay(step, theorems, terms))
+    roots = [_pick(theorems, r) for r in log["roots"]]
+    _check_all_used(log, theorems, roots)
+    for r in roots:
+        if r.hypotheses:
+            raise Rejected(f"log: {r} still has hypotheses")
+    wanted = required(log["kind"], goal, values)
+    if not any([r.conclusion for r in roots] == list(w) for w in wanted):
+        raise Rejected(f"log: the roots do not show the {log['kind']} of {goal}")
+    return Shown(log["kind"], goal, values, frozenset().union(*(r.axioms for r in roots)))
+
+
+def _replay(step: Any, theorems: list[Theorem], terms: list[Term]) -> Theorem:
+    if set(step) != {"rule", "premises", "args", "hypotheses", "conclusion", "axioms"}:
+        raise Rejected("log: the fields are not those of a step")
+    premises = [_pick(theorems, p) for p in step["premises"]]
+    made = infer(step["rule"], premises, *(read_argument(a, terms) for a in step["args"]))
+    hypotheses = [read_argument({"term": h}, terms) for h in step["hypotheses"]]
+    if sorted(made.hypotheses, key=lambda h: h.key) != hypotheses:
+        raise Rejected(f"log: rule {step['rule']} leaves other hypotheses than the step says")
+    if made.conclusion is not read_argument({"term": step["conclusion"]}, terms):
+        raise Rejected(f"log: rule {step['rule']} concludes {made.conclusion}")
+    if sorted(made.axioms) != step["axioms"]:
+        raise Rejected(f"log: rule {step['rule']} uses the axioms {sorted(made.axioms)}")
+    return made
+
+
+def _pick(theorems: list[Theorem], k: Any) -> Theorem:
+    if type(k) is not int or not 0 <= k < len(theorems):
+        raise Rejected(f"log: there is no step {k!r}")
+    return theorems[k]
+
+
+def _check_all_used(log: Any, theorems: list[Theorem], roots: list[Theorem]) -> None:
+    """Every step leads to a root: a log holds nothing that does not matter."""
+    used = {id(r) for r in roots}
+    for t in reversed(theorems):
+        if id(t) in used:
+            used.update(id(p) for p in t.premises)
+    if any(id(t) not in used for t in theorems):
+        raise Rejected("log: a step is not used")
+
+
+def required(kind: str, goal: Term, values: dict[Term | str, Term | Lam]) -> list[tuple[Term, ...]]:
+    """The lists of conclusions of which one has to be proved without hypotheses."""
+    if kind == "proof":
+        if values:
+            raise Rejected("log: a proof has no values")
+        return [(goal, *obligations(goal))]
+    at = _at_values(goal, values)
+    if kind == "witness":
+        return [(at,)]
+    if kind == "counterexample":
+        broken = [goal, *obligations(goal)]
+        return [(T.negate(_at_values(p, values)),) for p in broken]
+    raise Rejected(f"log: there is no kind {kind!r}")
+
+
+def _at_values(p: Term, values: dict[Term | str, Term | Lam]) -> Term:
+    """The formula at closed values that lie in the ranges of their symbols."""
+    scalars: dict[Term, Term] = {}
+    tensors: dict[str, Lam] = {}
+    norm = Normaliser()
+    for symbol, value in values.items():
+        if isinstance(symbol, Term) and isinstance(value, Term) and symbol.op == "var":
+            scalars[symbol] = value
+        elif isinstance(symbol, str) and isinstance(value, Lam):
+            tensors[symbol] = value
+        else:
+            raise Rejected(f"log: {symbol} cannot have the value {value}")
+    for symbol, value in scalars.items():
+        size = T.substitute(symbol.children[0], scalars) if symbol.children else None
+        check_member("counterexample", value, (symbol.data[1], 0), size, norm)
+    if any(T.free_symbols(v) for v in scalars.values()) or any(
+        T.free_symbols(f.body) for f in tensors.values()
+    ):
+        raise Rejected("log: a value has a free symbol")
+    return T.substitute(p, scalars, tensors)
+
+
+def main() -> int:
+    """Read logs, print for each what it shows or why it is rejected."""
+    answers = []
+    for log in json.load(sys.stdin):
+        try:
+            shown = check(log)
+            answers.append(
+                {
+                    "accepted": True,
+                    "kind": shown.kind,
+                    "goal": shown.goal.key.hex(),
+                    "axioms": sorted(shown.axioms),
+                }
+            )
+        except KernelError as error:
+            answers.append({"accepted": False, "reason": str(error)})
+    json.dump(answers, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

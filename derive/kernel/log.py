@@ -1,0 +1,186 @@
+"""Proof logs: every step of a proof as plain JSON data, and back.
+
+A log says what it shows (`kind`, `goal`, `values`), lists the terms it uses once each, and lists
+the steps in order: rule, premises by number, arguments, and the sequent that the step claims.
+`read` checks the form of a log; what it proves is decided by `check`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Final
+
+from derive.kernel import terms as T
+from derive.kernel.rules import Item, Theorem
+from derive.kernel.terms import Head, KernelError, Lam, Term
+
+VERSION: Final = 1
+Json = Any
+Values = Mapping[Term | str, Term | Lam]
+
+
+class Writer:
+    """Encodes terms, arguments and steps, each term and each step once."""
+
+    def __init__(self) -> None:
+        self.terms: list[Json] = []
+        self.steps: list[Json] = []
+        self._term_at: dict[Term, int] = {}
+        self._step_at: dict[int, int] = {}
+
+    def term(self, t: Term) -> int:
+        if t not in self._term_at:
+            children = [self.term(c) for c in t.children]
+            self.terms.append([t.op, _encode_data(t), children])
+            self._term_at[t] = len(self.terms) - 1
+        return self._term_at[t]
+
+    def argument(self, a: Any) -> Json:
+        match a:
+            case Term():
+                return {"term": self.term(a)}
+            case Lam():
+                return {"arity": a.arity, "body": self.term(a.body)}
+            case Item():
+                parts = (a.uses, a.cofactor, a.indices)
+                return {"item": [self.argument(p) for p in parts]}
+            case tuple():
+                return [self.argument(x) for x in a]
+            case str() | int():
+                return a
+            case _:
+                raise KernelError(f"log: argument {a!r} cannot be written")
+
+    def step(self, theorem: Theorem) -> int:
+        at = self._step_at.get(id(theorem))
+        if at is None:
+            premises = [self.step(p) for p in theorem.premises]
+            hypotheses = sorted(theorem.hypotheses, key=lambda h: h.key)
+            self.steps.append(
+                {
+                    "rule": theorem.rule,
+                    "premises": premises,
+                    "args": [self.argument(a) for a in theorem.args],
+                    "hypotheses": [self.term(h) for h in hypotheses],
+                    "conclusion": self.term(theorem.conclusion),
+                    "axioms": sorted(theorem.axioms),
+                }
+            )
+            at = self._step_at[id(theorem)] = len(self.steps) - 1
+        return at
+
+
+def write(kind: str, goal: Term, roots: Sequence[Theorem], values: Values | None = None) -> Json:
+    """The log that `roots` show `goal` in the sense of `kind` (see `check.KINDS`)."""
+    w = Writer()
+    log = {
+        "version": VERSION,
+        "kind": kind,
+        "goal": w.term(goal),
+        "values": [[w.argument(k), w.argument(v)] for k, v in (values or {}).items()],
+        "roots": [w.step(r) for r in roots],
+        "steps": w.steps,
+        "terms": w.terms,
+    }
+    return {**log, "digest": digest(log)}
+
+
+def digest(log: Json) -> str:
+    """SHA-256 of everything in a log but the digest itself."""
+    body = {k: v for k, v in log.items() if k != "digest"}
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _encode_data(t: Term) -> Json:
+    match t.op:
+        case "num":
+            return str(t.data)
+        case "app":
+            h = t.data
+            return [h.head, h.scalars, list(h.arities), list(h.derivatives), h.random]
+        case "var" | "forall" | "exists":
+            return list(t.data)
+        case _:
+            return t.data
+
+
+# ---------------------------------------------------------------------------- reading
+
+
+def read_terms(encoded: Json) -> list[Term]:
+    """Rebuild the terms of a log through the checked constructors."""
+    out: list[Term] = []
+    for entry in encoded:
+        match entry:
+            case [str(op), data, [*children]] if all(type(c) is int for c in children):
+                if any(not 0 <= c < len(out) for c in children):
+                    raise KernelError(f"log: term {len(out)} refers to a later one")
+                out.append(_build(op, data, tuple(out[c] for c in children)))
+            case _:
+                raise KernelError(f"log: term {len(out)} is not [op, data, children]")
+    return out
+
+
+def _build(op: str, data: Json, children: tuple[Term, ...]) -> Term:
+    """The node, made by its constructor, which has to give it back unchanged."""
+    make: dict[str, Callable[..., Term]] = {
+        "add": T.add, "mul": T.mul, "delta": T.delta, "sum": T.total, "prod": T.product,
+        "det": T.det, "E": T.expectation, "eq": T.eq, "le": T.le, "lt": T.lt, "and": T.conj,
+        "or": T.disj, "not": T.negate, "imp": T.implies, "isint": T.isint,
+    }  # fmt: skip
+    t: Term
+    match op, data:
+        case "num", str():
+            t = T.num(Fraction(data))
+        case "var", [str(name), str(sort), bool(random)]:
+            t = T.var(name, sort, *children, random=random)
+        case "bound", int(k) if k >= 0:
+            t = T.bound(k)
+        case "pow", int(e):
+            t = T.power(children[0], e)
+        case "fn", str(name):
+            t = T.fn(name, *children)
+        case "app", [str() | int() as head, int(n), [*arities], [*slots], bool(random)]:
+            t = T.app(Head(head, n, tuple(arities), tuple(slots), random), *children)
+        case (("forall" | "exists"), [str(sort), int(arity)]):
+            size = children[0] if len(children) == 2 else None
+            t = T.quantified(op, sort, children[-1], size, arity)
+        case "grad", int(r) if len(children) == r + 3:
+            t = T.grad(children[:r], *children[r:])
+        case "diff", int(slot):
+            t = T.differentiable(children[0], slot)
+        case name, None if name in make:
+            t = make[name](*children)
+        case _:
+            raise KernelError(f"log: there is no term {op!r} with data {data!r}")
+    if t.op != op or t.children != children:
+        raise KernelError(f"log: {op!r} with {len(children)} children is not in normal shape")
+    return t
+
+
+def read_argument(a: Json, terms: Sequence[Term]) -> Any:
+    match a:
+        case {"term": int(k), **rest} if not rest:
+            return _at(terms, k)
+        case {"arity": int(arity), "body": int(k), **rest} if not rest:
+            return Lam(arity, _at(terms, k))
+        case {"item": [uses, cofactor, indices], **rest} if not rest:
+            return Item(*(read_argument(p, terms) for p in (uses, cofactor, indices)))
+        case [*parts]:
+            return tuple(read_argument(p, terms) for p in parts)
+        case bool():
+            raise KernelError(f"log: {a!r} is not an argument")
+        case str() | int():
+            return a
+        case _:
+            raise KernelError(f"log: {a!r} is not an argument")
+
+
+def _at(terms: Sequence[Term], k: int) -> Term:
+    if isinstance(k, bool) or not 0 <= k < len(terms):
+        raise KernelError(f"log: there is no term {k}")
+    return terms[k]

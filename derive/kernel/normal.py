@@ -1,0 +1,855 @@
+"""The normal form: exact polynomials over opaque atoms, with sums of symbolic length.
+
+A term is brought to a sum of monomials ``c * Sum_{i1<n1} ... Sum_{ir<nr} a1^e1 ... ak^ek`` with
+rational ``c``.  Sums are pulled to the front (linearity and distribution), bound indices are
+renamed canonically (exchange), deltas are contracted where the index is known to lie in range,
+and constant bodies give the length of the range.  Two terms with the same normal form are equal;
+different normal forms mean nothing.
+
+What is used beyond ring axioms is recorded in `Normaliser.used`, so that a proof can say so:
+``exp``/``log``/``sqrt``/``abs``/``max``/``floor`` evaluation and the linearity of expectation.
+Conventions of `terms` make ``(x y)^-1 = x^-1 y^-1`` unconditional; ``x x^-1`` becomes 1 only when
+`x` is known to be non-zero, and otherwise stays as the pair (exponent 0 in `Monomial.factors`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from fractions import Fraction
+from functools import cache
+from itertools import count, permutations, product
+from math import factorial, floor, isqrt
+from typing import Final
+
+from derive.kernel import terms as T
+from derive.kernel.terms import Term
+
+#: Sums whose length is a literal up to this are written out.
+UNROLL: Final = 64
+#: Ties between bound indices beyond this many orders are left as they come (incomplete, sound).
+MAX_ORDERS: Final = 5040
+
+
+class Sign(IntEnum):
+    """What is known of a value; a larger one implies a smaller, except NONZERO and NONNEG."""
+
+    UNKNOWN = 0
+    NONZERO = 1
+    NONNEG = 2
+    POS = 3
+
+
+@dataclass(frozen=True)
+class Monomial:
+    """`indices` are the summed variables (sort "fin"), `factors` atoms with their exponents."""
+
+    indices: tuple[Term, ...]
+    factors: tuple[tuple[Term, int], ...]
+
+
+UNIT: Final = Monomial((), ())
+Poly = dict[Monomial, Fraction]
+
+
+def constant(q: Fraction | int) -> Poly:
+    return {UNIT: Fraction(q)} if q else {}
+
+
+def literal(p: Poly) -> Fraction | None:
+    """The value of a constant polynomial, None for any other."""
+    if not p:
+        return Fraction(0)
+    return p[UNIT] if len(p) == 1 and UNIT in p else None
+
+
+def plus(p: Poly, q: Poly, scale: Fraction | int = 1) -> Poly:
+    """p + scale * q."""
+    out = dict(p)
+    for m, c in q.items():
+        c = out.get(m, Fraction(0)) + scale * c
+        if c:
+            out[m] = c
+        else:
+            out.pop(m, None)
+    return out
+
+
+def scaled(p: Poly, c: Fraction | int) -> Poly:
+    return {m: k * c for m, k in p.items()} if c else {}
+
+
+def monomial_key(m: Monomial) -> tuple[int, tuple[tuple[bytes, int], ...], tuple[bytes, ...]]:
+    return (
+        len(m.indices),
+        tuple((t.key, e) for t, e in m.factors),
+        tuple(i.key for i in m.indices),
+    )
+
+
+def monomial_term(m: Monomial, c: Fraction) -> Term:
+    parts = [] if c == 1 else [T.num(c)]
+    for t, e in m.factors:
+        parts += [t, T.inv(t)] if e == 0 else [t if e == 1 else T.power(t, e)]
+    body = T.mul(*parts)
+    for i in reversed(m.indices):
+        body = T.sum_over(i, body)
+    return body
+
+
+def to_term(p: Poly) -> Term:
+    """The canonical term of a polynomial."""
+    return T.add(*(monomial_term(m, p[m]) for m in sorted(p, key=monomial_key)))
+
+
+@cache
+def _prime_factors(n: int) -> tuple[tuple[int, int], ...] | None:
+    """Factorisation by trial division; None when a composite part stays beyond the bound."""
+    out, p = [], 2
+    while p * p <= n and p < 2000:
+        e = 0
+        while n % p == 0:
+            n, e = n // p, e + 1
+        if e:
+            out.append((p, e))
+        p += 1
+    if n > 1:
+        if p * p <= n:
+            return None
+        out.append((n, 1))
+    return tuple(out)
+
+
+@dataclass
+class Normaliser:
+    """Normal forms under known signs and integers.
+
+    `signs` maps normalised terms to what is known of them, `integers` holds normalised terms
+    known to be integers.  Both come from theorems, through `rules`.
+    """
+
+    signs: dict[Term, Sign] = field(default_factory=dict)
+    integers: frozenset[Term] = frozenset()
+    used: set[str] = field(default_factory=set)
+    _memo: dict[Term, Poly] = field(default_factory=dict)
+    _fresh: count[int] = field(default_factory=count)
+
+    # ------------------------------------------------------------------ entry points
+
+    def poly(self, t: Term) -> Poly:
+        """The normal form of a real-valued term without loose indices."""
+        found = self._memo.get(t)
+        if found is None:
+            if t.loose or any(_is_at_rest(s) for s in T.free_symbols(t)):
+                raise T.KernelError(f"normal form: {t} has an index outside its sum")
+            found = self._memo[t] = self._poly(t)
+        return found
+
+    def term(self, t: Term) -> Term:
+        return to_term(self.poly(t))
+
+    def same(self, a: Term, b: Term) -> bool:
+        return a is b or not plus(self.poly(a), self.poly(b), -1)
+
+    def fresh(self, size: Term) -> Term:
+        return T.var(f"%f{next(self._fresh)}", "fin", size)
+
+    # ------------------------------------------------------------------ by constructor
+
+    def _poly(self, t: Term) -> Poly:
+        match t.op:
+            case "num":
+                return constant(t.data)
+            case "var":
+                return self.atom(t)
+            case "add":
+                out: Poly = {}
+                for c in t.children:
+                    out = plus(out, self.poly(c))
+                return out
+            case "mul":
+                out = constant(1)
+                for c in t.children:
+                    out = self.times(out, self.poly(c))
+                return out
+            case "pow":
+                return self.pow(self.poly(t.children[0]), t.data)
+            case "fn":
+                return self._function(t)
+            case "delta":
+                return self._delta(t.children[0], t.children[1])
+            case "sum":
+                return self._sum(t.children[0], t.children[1])
+            case "prod":
+                return self._product(t.children[0], t.children[1])
+            case "app":
+                return self.atom(self._normal_children(t))
+            case "det":
+                return self.atom(self._normal_children(t))
+            case "E":
+                return self._expectation(t.children[0])
+            case _:
+                raise T.KernelError(f"normal form: {t} is not a closed real-valued term")
+
+    def atom(self, t: Term, e: int = 1) -> Poly:
+        return {Monomial((), ((t, e),)): Fraction(1)}
+
+    def _normal_children(self, t: Term) -> Term:
+        return T.map_children(t, self._under)
+
+    def _under(self, body: Term, binders: int) -> Term:
+        """Normalise below binders by opening them with fresh, unsorted variables."""
+        names = tuple(T.var(f"%f{next(self._fresh)}") for _ in range(binders))
+        return T.abstract(self.term(T.instantiate(body, names)), names)
+
+    # ------------------------------------------------------------------ products
+
+    def times(self, p: Poly, q: Poly) -> Poly:
+        out: Poly = {}
+        for m, c in p.items():
+            for n, d in q.items():
+                out = plus(out, self._times(m, n), c * d)
+        return out
+
+    def _times(self, m: Monomial, n: Monomial) -> Poly:
+        if not m.factors and not m.indices:
+            return {n: Fraction(1)}
+        if not n.factors and not n.indices:
+            return {m: Fraction(1)}
+        m, n = self._open(m), self._open(n)
+        factors = dict(m.factors)
+        for t, e in n.factors:
+            self._join(factors, t, e)
+        return self._reduce(m.indices + n.indices, factors)
+
+    def _join(self, factors: dict[Term, int], t: Term, e: int) -> None:
+        if t not in factors:
+            factors[t] = e
+            return
+        e += factors[t]
+        if e == 0 and self.sign(t) in (Sign.POS, Sign.NONZERO):
+            del factors[t]
+        else:
+            factors[t] = e
+
+    def _open(self, m: Monomial) -> Monomial:
+        """Rename the summed variables of `m` to fresh ones.
+
+        The names "%0", "%1", ... of a monomial at rest must not be seen by `poly`, or a sum
+        inside a factor would capture them.
+        """
+        if not m.indices:
+            return m
+        names = {i: self.fresh(i.children[0]) for i in m.indices}
+        return Monomial(
+            tuple(names.values()), tuple((T.substitute(t, names), e) for t, e in m.factors)
+        )
+
+    def pow(self, p: Poly, e: int) -> Poly:
+        if e >= 0:
+            out = constant(1)
+            for _ in range(e):
+                out = self.times(out, p)
+            return out
+        if not p:
+            return {}
+        if len(p) == 1:
+            ((m, c),) = p.items()
+            if not m.indices:
+                factors = {t: k * e for t, k in m.factors}
+                return scaled(self._reduce((), factors), c**e)
+        lead = p[min(p, key=monomial_key)]
+        return scaled(self.atom(to_term(scaled(p, 1 / lead)), e), lead**e)
+
+    def _reduce(self, indices: tuple[Term, ...], factors: dict[Term, int]) -> Poly:
+        """Apply the special laws of atoms until none applies, then close the indices."""
+        for t, e in list(factors.items()):
+            extra = self._law(t, e, factors)
+            if extra is not None:
+                rest = self._reduce((), factors)
+                return self._close_all(indices, self.times(rest, extra))
+        merged = self._merge_exp(factors)
+        if merged is not None:
+            return self._close_all(indices, merged)
+        replaced = self._apply_delta(factors)
+        if replaced is not None:
+            return self._close_all(indices, replaced)
+        return self._canonical(indices, factors)
+
+    def _close_all(self, indices: tuple[Term, ...], p: Poly) -> Poly:
+        for i in indices:
+            p = self._close(i, p)
+        return p
+
+    def _law(self, t: Term, e: int, factors: dict[Term, int]) -> Poly | None:
+        """Take a power that has a simpler form out of `factors` and return that form."""
+        if t.op == "delta" and e != 1:
+            factors[t] = 1  # 0 and 1 are their own powers and inverses
+            return constant(1)
+        if t.op in ("add", "sum") and e > 0 and self.poly(t) != self.atom(t):
+            del factors[t]  # arises when an inverse is inverted
+            return self.pow(self.poly(t), e)
+        if t.op != "fn":
+            return None
+        if t.data == "sqrt" and e not in (0, 1) and self.sign(t.children[0]) >= Sign.NONNEG:
+            self.used.add("sqrt-square")
+            half, odd = divmod(e, 2)
+            factors.pop(t)
+            base = self.pow(self.poly(t.children[0]), half)
+            return self.times(base, self.atom(t)) if odd else base
+        if t.data == "abs" and e % 2 == 0 and e != 0:
+            self.used.add("abs-square")
+            factors.pop(t)
+            return self.pow(self.poly(t.children[0]), e)
+        return None
+
+    def _merge_exp(self, factors: dict[Term, int]) -> Poly | None:
+        """exp(a)^p exp(b)^q = exp(p a + q b)."""
+        exps = [(t, e) for t, e in factors.items() if t.op == "fn" and t.data == "exp"]
+        if not exps or (len(exps) == 1 and exps[0][1] == 1):
+            return None
+        self.used.add("exp-add")
+        argument: Poly = {}
+        for t, e in exps:
+            del factors[t]
+            argument = plus(argument, self.poly(t.children[0]), e)
+        return self.times(self._reduce((), factors), self._exp(argument))
+
+    def _apply_delta(self, factors: dict[Term, int]) -> Poly | None:
+        """delta(x, y) f(y) = delta(x, y) f(x) for variables, the larger replaced."""
+        for t in factors:
+            if t.op != "delta":
+                continue
+            x, y = t.children
+            if x.op != "var" or y.op != "var":
+                continue
+            x, y = sorted((x, y), key=_variable_order)
+            others = [(s, e) for s, e in factors.items() if s is not t]
+            if any(T.in_a_size(y, s) for s, _ in others):
+                continue  # an index of range y is another one than an index of range x
+            if any(y in T.free_symbols(s) for s, _ in others):
+                rest = self._renormal(others, {y: x})
+                return self.times(self.atom(t), rest)
+        return None
+
+    def _renormal(self, factors: Iterable[tuple[Term, int]], values: dict[Term, Term]) -> Poly:
+        out = constant(1)
+        for s, e in factors:
+            p = self.poly(T.substitute(s, values))
+            out = self.times(out, self.pow(p, e) if e else self.times(p, self.pow(p, -1)))
+        return out
+
+    # ------------------------------------------------------------------ sums
+
+    def _sum(self, size: Term, body: Term) -> Poly:
+        n = literal(self.poly(size))
+        if n is not None and n.denominator == 1 and n <= UNROLL:
+            out: Poly = {}
+            for k in range(max(0, int(n))):
+                out = plus(out, self.poly(T.instantiate(body, (T.num(k),))))
+            return out
+        size = self.term(size)
+        if any(isinstance(s, Term) and s.data[0].startswith("%") for s in T.free_symbols(size)):
+            # a range that depends on an outer index: an opaque sum
+            return self.atom(T.total(size, self._under(body, 1)))
+        i = self.fresh(size)
+        return self._close(i, self.poly(T.instantiate(body, (i,))))
+
+    def _close(self, i: Term, p: Poly) -> Poly:
+        """The sum over the variable `i` of a polynomial."""
+        out: Poly = {}
+        for m, c in p.items():
+            out = plus(out, self._close_monomial(i, m), c)
+        return out
+
+    def _close_monomial(self, i: Term, m: Monomial) -> Poly:
+        if not any(i in T.free_symbols(t) for t, _ in m.factors):
+            size = i.children[0]
+            if self.is_int(size) and self.nonneg(self.poly(size)):
+                return self.times(self.poly(size), {m: Fraction(1)})
+        if any(t.op == "delta" for t, _ in m.factors):
+            m = self._open(m)
+        for t, _ in m.factors:
+            k = self._solve_delta(t, i) if t.op == "delta" else None
+            if k is not None:
+                rest = [(s, e) for s, e in m.factors if s is not t]
+                return self._close_all(m.indices, self._renormal(rest, {i: k}))
+        return self._canonical((*m.indices, i), dict(m.factors))
+
+    def _solve_delta(self, t: Term, i: Term) -> Term | None:
+        """`k` with delta = [i = k], `i` not in `k`, and 0 <= k < size of `i` known."""
+        difference = plus(self.poly(t.children[0]), self.poly(t.children[1]), -1)
+        alone = Monomial((), ((i, 1),))
+        c = difference.get(alone)
+        if c not in (1, -1):
+            return None
+        rest = scaled(plus(difference, {alone: c}, -1), -c)
+        k = to_term(rest)
+        if i in T.free_symbols(k) or not self.in_range(k, i.children[0]):
+            return None
+        return k
+
+    def _canonical(self, indices: tuple[Term, ...], factors: dict[Term, int]) -> Poly:
+        """Rename and order the summed variables, and order the factors."""
+        if not indices:
+            ordered = sorted(factors.items(), key=lambda f: f[0].key)
+            return {Monomial((), tuple(ordered)): Fraction(1)}
+        best: tuple[tuple[bytes, int], ...] | None = None
+        out = UNIT
+        for order in _orders(indices, factors):
+            names = {i: T.var(f"%{k}", "fin", i.children[0]) for k, i in enumerate(order)}
+            renamed = [(T.substitute(t, names), e) for t, e in factors.items()]
+            renamed.sort(key=lambda f: f[0].key)
+            key = tuple((t.key, e) for t, e in renamed)
+            if best is None or key < best:
+                best, out = key, Monomial(tuple(names.values()), tuple(renamed))
+        return {out: Fraction(1)}
+
+    def _product(self, size: Term, body: Term) -> Poly:
+        n = literal(self.poly(size))
+        if n is not None and n.denominator == 1 and n <= UNROLL:
+            out = constant(1)
+            for k in range(max(0, int(n))):
+                out = self.times(out, self.poly(T.instantiate(body, (T.num(k),))))
+            return out
+        return self.atom(T.product(self.term(size), self._under(body, 1)))
+
+    # ------------------------------------------------------------------ atoms
+
+    def _delta(self, a: Term, b: Term) -> Poly:
+        difference = plus(self.poly(a), self.poly(b), -1)
+        q = literal(difference)
+        if q is not None:
+            return constant(1 if q == 0 else 0)
+        if all(c in (1, -1) for c in difference.values()) and len(difference) == 2:
+            (m, c), (n, d) = difference.items()
+            if c == -d and _is_variable(m) and _is_variable(n):
+                x, y = sorted((m.factors[0][0], n.factors[0][0]), key=_variable_order)
+                return self.atom(T.delta(x, y))
+        lead = difference[min(difference, key=monomial_key)]
+        return self.atom(T.delta(to_term(scaled(difference, 1 / lead)), T.ZERO))
+
+    def _function(self, t: Term) -> Poly:
+        if t.data == "mod":
+            a, n = t.children
+            return self.poly(T.sub(a, T.mul(n, T.fn("floor", T.div(a, n)))))
+        args = [self.poly(c) for c in t.children]
+        match t.data:
+            case "pi":
+                return self.atom(t)
+            case "exp":
+                return self._exp(args[0])
+            case "log":
+                return self._log(args[0])
+            case "sqrt":
+                return self._sqrt(args[0])
+            case "sin" | "cos":
+                return self._trig(t.data, args[0])
+            case "abs":
+                return self._abs(args[0])
+            case "floor":
+                return self._floor(args[0])
+            case "max" | "min":
+                return self._extremum(t.data, args)
+            case "rpow":
+                return self._real_power(*args)
+            case _:
+                raise T.KernelError(f"normal form: function {t.data} has no rule")
+
+    def _exp(self, p: Poly) -> Poly:
+        """exp(0) = 1; exp(k log x) = x^k for x > 0 and integer k."""
+        out = constant(1)
+        for m, c in list(p.items()):
+            x = _argument(m, "log")
+            if x is not None and c.denominator == 1 and self.sign(x) is Sign.POS:
+                self.used.add("exp-log")
+                out = self.times(out, self.pow(self.poly(x), int(c)))
+                p = plus(p, {m: c}, -1)
+        if not p:
+            return out
+        return self.times(out, self.atom(T.fn("exp", to_term(p))))
+
+    def _log(self, p: Poly) -> Poly:
+        if literal(p) == 1:
+            return {}
+        if len(p) == 1:
+            ((m, c),) = p.items()
+            x = _argument(m, "exp")
+            if c == 1 and x is not None:
+                self.used.add("log-exp")
+                return self.poly(x)
+        return self.atom(T.fn("log", to_term(p)))
+
+    def _real_power(self, base: Poly, exponent: Poly) -> Poly:
+        """x^y = exp(y log x) for x > 0; integer literals as ordinary powers."""
+        e = literal(exponent)
+        if e is not None and e.denominator == 1:
+            return self.pow(base, int(e))
+        b = to_term(base)
+        if self.sign(b) is Sign.POS:
+            self.used.add("real-power")
+            return self._exp(self.times(exponent, self._log(base)))
+        return self.atom(T.fn("rpow", b, to_term(exponent)))
+
+    def _sqrt(self, p: Poly) -> Poly:
+        """sqrt(a b) = sqrt(a) sqrt(b) for a >= 0, sqrt(x^2) = |x|."""
+        if not p:
+            return {}
+        if len(p) > 1 or next(iter(p)).indices:
+            lead = abs(p[min(p, key=monomial_key)])
+            return self.times(
+                self._sqrt_rational(lead), self.atom(T.fn("sqrt", to_term(scaled(p, 1 / lead))))
+            )
+        ((m, c),) = p.items()
+        out, kept = self._sqrt_rational(abs(c)), constant(1 if c > 0 else -1)
+        for t, e in m.factors:
+            if self.sign(t) >= Sign.NONNEG:
+                root = self.atom(T.fn("sqrt", t))
+                out = self.times(out, self.pow(root, e) if e else self._pair(t))
+            elif e % 2 == 0:
+                root = self._abs(self.poly(t))
+                out = self.times(out, self.pow(root, e // 2) if e else self._pair(t))
+            else:
+                out = self.times(out, self.pow(self._abs(self.poly(t)), (e - 1) // 2))
+                kept = self.times(kept, self.poly(t))
+        if literal(kept) == 1:
+            return out
+        self.used.add("sqrt-product")
+        return self.times(out, self.atom(T.fn("sqrt", to_term(kept))))
+
+    def _pair(self, t: Term) -> Poly:
+        return self.times(self.poly(t), self.pow(self.poly(t), -1))
+
+    def _sqrt_rational(self, q: Fraction) -> Poly:
+        """The root of a positive rational as a rational times roots of distinct primes."""
+        n, r = q.numerator * q.denominator, Fraction(1, q.denominator)
+        if isqrt(n) ** 2 == n:
+            return constant(isqrt(n) * r)
+        factors = _prime_factors(n)
+        if factors is None:
+            return scaled(self.atom(T.fn("sqrt", T.num(n))), r)
+        out = constant(1)
+        for prime, e in factors:
+            r *= prime ** (e // 2)
+            if e % 2:
+                out = self.times(out, self.atom(T.fn("sqrt", T.num(prime))))
+        return scaled(out, r)
+
+    def _abs(self, p: Poly) -> Poly:
+        if not p:
+            return {}
+        t = to_term(p)
+        if self.sign(t) >= Sign.NONNEG:
+            return p
+        if len(p) == 1 and not next(iter(p)).indices:
+            ((m, c),) = p.items()
+            out = constant(abs(c))
+            for s, e in m.factors:
+                nonneg = self.sign(s) >= Sign.NONNEG
+                a = self.atom(s) if nonneg else self.atom(T.fn("abs", s))
+                out = self.times(out, self.pow(a, e) if e else self._pair(s))
+            return out
+        lead = p[min(p, key=monomial_key)]
+        return scaled(self.atom(T.fn("abs", to_term(scaled(p, 1 / lead)))), abs(lead))
+
+    def _trig(self, name: str, p: Poly) -> Poly:
+        """Parity, and the values at integer multiples of pi."""
+        if not p:
+            return constant(0 if name == "sin" else 1)
+        turns = self._multiple_of_pi(p)
+        if turns is not None and self.is_int(turns):
+            self.used.add("trig-pi")
+            if name == "sin":
+                return {}
+            if self.is_int(T.mul(T.num(Fraction(1, 2)), turns)):
+                return constant(1)
+            if self.is_int(T.mul(T.num(Fraction(1, 2)), T.sub(turns, T.ONE))):
+                return constant(-1)
+        negative = p[min(p, key=monomial_key)] < 0
+        if negative:
+            self.used.add("trig-parity")
+        atom = self.atom(T.fn(name, to_term(scaled(p, -1) if negative else p)))
+        return scaled(atom, -1) if negative and name == "sin" else atom
+
+    def _multiple_of_pi(self, p: Poly) -> Term | None:
+        q = self.times(p, self.atom(T.PI, -1))
+        if any(t is T.PI for m in q for t, _ in m.factors):
+            return None
+        return to_term(q)
+
+    def _floor(self, p: Poly) -> Poly:
+        """floor(k + x) = k + floor(x) for an integer k; floor(c/n) = 0 for 0 <= c < n."""
+        whole: Poly = {}
+        for m, c in p.items():
+            if self._int_monomial(m):
+                whole = plus(whole, {m: Fraction(floor(c))})
+        rest = plus(p, whole, -1)
+        if not rest or self._proper_fraction(rest):
+            return whole
+        return plus(whole, self.atom(T.fn("floor", to_term(rest))))
+
+    def _proper_fraction(self, p: Poly) -> bool:
+        """Whether 0 <= p < 1 is known."""
+        q = literal(p)
+        if q is not None:
+            return 0 <= q < 1
+        for size in {t for m in p for t, e in m.factors if e == -1}:
+            c = self.times(p, self.atom(size))
+            if self.is_int(size) and self.sign(size) is Sign.POS and not _mentions(c, size):
+                return self.in_range(to_term(c), size)
+        return False
+
+    def _extremum(self, name: str, args: list[Poly]) -> Poly:
+        """max over the distinct arguments; one that is known to be dominated is dropped."""
+        sense = 1 if name == "max" else -1
+        kept: list[Poly] = []
+        for p in args:
+            if any(self.nonneg(plus(q, p, -1), sense) for q in kept):
+                continue
+            kept = [q for q in kept if not self.nonneg(plus(p, q, -1), sense)] + [p]
+        if len(kept) == 1:
+            return kept[0]
+        ordered = sorted((to_term(p) for p in kept), key=lambda t: t.key)
+        return self.atom(T.fn(name, *ordered))
+
+    def _expectation(self, body: Term) -> Poly:
+        """Linearity: what is not random leaves the expectation, sums and constants split."""
+        out: Poly = {}
+        for m, c in self.poly(body).items():
+            m = self._open(m)
+            still = {t: e for t, e in m.factors if not T.is_random(t)}
+            moving = {t: e for t, e in m.factors if T.is_random(t)}
+            if moving:
+                inner = monomial_term(Monomial((), tuple(moving.items())), Fraction(1))
+                still[T.expectation(self.term(inner))] = 1
+            out = plus(out, self._close_all(m.indices, self._reduce((), still)), c)
+        self.used.add("expectation-linearity")
+        return out
+
+    # ------------------------------------------------------------------ signs and integers
+
+    def sign(self, t: Term) -> Sign:
+        """What is known of the sign of a normalised atom or canonical term."""
+        known = self.signs.get(t)
+        guess = self._sign(t)
+        if known is None:
+            return guess
+        if {known, guess} == {Sign.NONNEG, Sign.NONZERO}:
+            return Sign.POS
+        return max(known, guess)
+
+    def _sign(self, t: Term) -> Sign:
+        match t.op:
+            case "num":
+                return Sign.POS if t.data > 0 else Sign.NONZERO if t.data < 0 else Sign.NONNEG
+            case "var":
+                return {"dim": Sign.POS, "nat": Sign.NONNEG, "fin": Sign.NONNEG}.get(
+                    t.data[1], Sign.UNKNOWN
+                )
+            case "delta":
+                return Sign.NONNEG
+            case "add":
+                return _sign_of_total([self.sign(c) for c in t.children])
+            case "mul":
+                return self._sign_of_product(t.children)
+            case "pow":
+                return self._sign_of_power(t.children[0], t.data)
+            case "sum":
+                return self._sign_of_sum(t)
+            case "E":
+                return Sign.NONNEG if self.sign(t.children[0]) >= Sign.NONNEG else Sign.UNKNOWN
+            case "fn":
+                return self._sign_of_function(t)
+            case _:
+                return Sign.UNKNOWN
+
+    def _sign_of_product(self, factors: Iterable[Term]) -> Sign:
+        signs = [self.sign(c) for c in factors]
+        if any(s is Sign.UNKNOWN for s in signs):
+            return Sign.UNKNOWN
+        if all(s is Sign.POS for s in signs):
+            return Sign.POS
+        if all(s >= Sign.NONNEG for s in signs):
+            return Sign.NONNEG
+        return Sign.NONZERO if Sign.NONNEG not in signs else Sign.UNKNOWN
+
+    def _sign_of_power(self, base: Term, e: int) -> Sign:
+        s = self.sign(base)
+        if e == 0:
+            return Sign.POS
+        if e % 2 == 0:
+            return Sign.POS if s in (Sign.POS, Sign.NONZERO) else Sign.NONNEG
+        return s
+
+    def _sign_of_sum(self, t: Term) -> Sign:
+        size = t.children[0]
+        i = self.fresh(size)
+        s = self.sign(self.term(T.instantiate(t.children[1], (i,))))
+        if s < Sign.NONNEG:
+            return Sign.UNKNOWN
+        return Sign.POS if s is Sign.POS and self.sign(size) is Sign.POS else Sign.NONNEG
+
+    def _sign_of_function(self, t: Term) -> Sign:
+        match t.data:
+            case "pi" | "exp":
+                return Sign.POS
+            case "sqrt":
+                return Sign.POS if self.sign(t.children[0]) is Sign.POS else Sign.NONNEG
+            case "abs":
+                nonzero = self.sign(t.children[0]) in (Sign.POS, Sign.NONZERO)
+                return Sign.POS if nonzero else Sign.NONNEG
+            case "floor":
+                known = self.sign(t.children[0]) >= Sign.NONNEG
+                return Sign.NONNEG if known else Sign.UNKNOWN
+            case "max":
+                best = max(self.sign(c) for c in t.children)
+                return best if best >= Sign.NONNEG else Sign.UNKNOWN
+            case "min":
+                worst = min(self.sign(c) for c in t.children)
+                return worst if worst >= Sign.NONNEG else Sign.UNKNOWN
+            case "rpow":
+                return Sign.POS if self.sign(t.children[0]) is Sign.POS else Sign.UNKNOWN
+            case _:
+                return Sign.UNKNOWN
+
+    def is_int(self, t: Term) -> bool:
+        """Whether `t` is known to be an integer."""
+        return all(
+            c.denominator == 1 and self._int_monomial(m) for m, c in self.poly(t).items()
+        ) or (self.term(t) in self.integers)
+
+    def _int_monomial(self, m: Monomial) -> bool:
+        if monomial_term(m, Fraction(1)) in self.integers:
+            return True
+        m = self._open(m)
+        return all(e >= 0 and self._int_atom(t) for t, e in m.factors)
+
+    def _int_atom(self, t: Term) -> bool:
+        if t in self.integers or t.op == "delta":
+            return True
+        if t.op == "var":
+            return bool(t.data[1] != "real")
+        if t.op == "fn":
+            return t.data == "floor" or (
+                t.data in ("max", "min", "abs") and all(self.is_int(c) for c in t.children)
+            )
+        return False
+
+    def nonneg(self, p: Poly, sense: int = 1) -> bool:
+        """Whether ``sense * p >= 0`` is known, with i <= n - 1 for an index i of range n."""
+        p = scaled(p, sense)
+        if self._coefficients_nonneg(p):
+            return True
+        symbols = {t for m in p if not m.indices for t, _ in m.factors if t.op == "var"}
+        bounds: dict[Term, list[Term]] = {n: [T.ONE] for n in symbols if n.data[1] == "dim"}
+        for i in sorted(symbols, key=lambda s: s.key):
+            if i.data[1] == "fin" and i.children[0] in bounds:
+                bounds[i.children[0]].append(T.add(i, T.ONE))
+        if not bounds or len(bounds) > 4:
+            return False
+        for choice in product(*bounds.values()):
+            values = {
+                n: T.add(low, T.var(f"%s{k}", "nat"))
+                for k, (n, low) in enumerate(zip(bounds, choice, strict=True))
+            }
+            if self._coefficients_nonneg(self._substitute_atoms(p, values)):
+                return True
+        return False
+
+    def _substitute_atoms(self, p: Poly, values: dict[Term, Term]) -> Poly:
+        out: Poly = {}
+        for m, c in p.items():
+            if m.indices:
+                out = plus(out, {m: c})
+                continue
+            q = constant(c)
+            for t, e in m.factors:
+                base = self.poly(values[t]) if t in values else self.atom(t)
+                q = self.times(q, self.pow(base, e) if e else self.times(base, self.pow(base, -1)))
+            out = plus(out, q)
+        return out
+
+    def _coefficients_nonneg(self, p: Poly) -> bool:
+        return all(
+            c > 0 and self.sign(monomial_term(m, Fraction(1))) >= Sign.NONNEG for m, c in p.items()
+        )
+
+    def in_range(self, k: Term, size: Term) -> bool:
+        """Whether 0 <= k <= size - 1 and k is an integer is known."""
+        p = self.poly(k)
+        room = plus(plus(self.poly(size), constant(1), -1), p, -1)
+        if k.op == "var" and k.data[1] == "fin" and self.same(k.children[0], size):
+            return True
+        return self.is_int(k) and self.nonneg(p) and self.nonneg(room)
+
+
+def _argument(m: Monomial, name: str) -> Term | None:
+    """x if the monomial is just ``name(x)``."""
+    if not m.indices and len(m.factors) == 1 and m.factors[0][1] == 1:
+        t = m.factors[0][0]
+        if t.op == "fn" and t.data == name:
+            return t.children[0]
+    return None
+
+
+def _sign_of_total(signs: list[Sign]) -> Sign:
+    """The sign of a sum whose terms have these signs."""
+    if any(s < Sign.NONNEG for s in signs):
+        return Sign.UNKNOWN
+    return Sign.POS if Sign.POS in signs else Sign.NONNEG
+
+
+def _is_at_rest(s: Term | str) -> bool:
+    """Whether this is the canonical name of a summed variable of a monomial."""
+    if not isinstance(s, Term):
+        return False
+    name: str = s.data[0]
+    return name[0] == "%" and name[1:].isdecimal()
+
+
+def _is_variable(m: Monomial) -> bool:
+    return (
+        not m.indices
+        and len(m.factors) == 1
+        and m.factors[0][1] == 1
+        and m.factors[0][0].op == "var"
+    )
+
+
+def _mentions(p: Poly, t: Term) -> bool:
+    return any(s is t for m in p for s, _ in m.factors)
+
+
+def _variable_order(v: Term) -> tuple[bool, bytes]:
+    """Summed variables come last, so that a delta replaces them by free ones."""
+    return (v.data[0].startswith("%"), v.key)
+
+
+def _orders(indices: tuple[Term, ...], factors: dict[Term, int]) -> Iterable[tuple[Term, ...]]:
+    """Orders of the summed variables to compare: those that agree with their signatures."""
+    if len(indices) == 1:
+        return [indices]
+    groups: dict[object, list[Term]] = {}
+    for i in indices:
+        groups.setdefault(_signature(i, indices, factors), []).append(i)
+    keys = sorted(groups)  # type: ignore[type-var]
+    orders = 1
+    for k in keys:
+        orders *= factorial(len(groups[k]))
+    if orders > MAX_ORDERS:
+        return [tuple(i for k in keys for i in groups[k])]
+    return (
+        tuple(i for part in parts for i in part)
+        for parts in product(*(permutations(groups[k]) for k in keys))
+    )
+
+
+def _signature(i: Term, indices: tuple[Term, ...], factors: dict[Term, int]) -> object:
+    """How `i` occurs, with the other summed variables made indistinct."""
+    names = {j: T.var("%other", "fin", j.children[0]) for j in indices}
+    names[i] = T.var("%this", "fin", i.children[0])
+    seen = sorted(
+        (T.substitute(t, names).key, e) for t, e in factors.items() if i in T.free_symbols(t)
+    )
+    return (i.children[0].key, tuple(seen))

@@ -1,0 +1,531 @@
+"""Terms and formulas: one immutable, interned node type with de Bruijn indices.
+
+Every term denotes a real number for every assignment of its free symbols, every formula a truth
+value.  Partial operations are total by convention (``1/0 = 0``, ``sqrt(x) = 0`` for ``x < 0``,
+``log(x) = 0`` for ``x <= 0``); a claim never leans on a convention, because `obligations` asks
+for a proof that each such operation in its statement is used inside its natural domain.
+
+Bound indices carry no name, so two terms that differ only in the names of bound indices are the
+same object, and ``is`` decides syntactic equality.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from hashlib import blake2b
+from typing import Any, Final
+
+
+class KernelError(Exception):
+    """A rule, a constructor or the checker refuses; the message says which, on what and why."""
+
+
+# op -> what its data holds; children are described in `binders`.
+TERM_OPS: Final = frozenset(
+    ["num", "var", "bound", "add", "mul", "pow", "fn", "delta", "app", "sum", "prod", "det", "E"]
+)
+FORMULA_OPS: Final = frozenset(
+    ["eq", "le", "lt", "and", "or", "not", "imp", "forall", "exists", "isint", "grad", "diff"]
+)
+#: Function names and their number of arguments (-1: one or more).
+FUNCTIONS: Final = {
+    "pi": 0, "sin": 1, "cos": 1, "exp": 1, "log": 1, "sqrt": 1, "abs": 1, "floor": 1,
+    "max": -1, "min": -1, "mod": 2, "rpow": 2,
+}  # fmt: skip
+#: Sorts of scalar variables: reals, integers, naturals, sizes (>= 1), indices 0..n-1.
+SORTS: Final = ("real", "int", "nat", "dim", "fin")
+
+
+class Term:
+    """An interned node: `op`, `data` (what is not a term) and `children`; see the constructors."""
+
+    __slots__ = ("__weakref__", "children", "data", "key", "loose", "op")
+
+    op: str
+    data: Any
+    children: tuple[Term, ...]
+    #: a digest of the structure: a total order that is the same in every process
+    key: bytes
+    #: one more than the largest bound index that points outside the term; 0 if closed
+    loose: int
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("terms are immutable")
+
+    def __reduce__(self) -> Any:
+        return (_node, (self.op, self.data, self.children))
+
+    def __repr__(self) -> str:
+        return show(self)
+
+
+_TABLE: dict[tuple[str, Any, tuple[Term, ...]], Term] = {}
+
+
+def _node(op: str, data: Any, children: tuple[Term, ...]) -> Term:
+    found = _TABLE.get((op, data, children))
+    if found is not None:
+        return found
+    _check_kinds(op, children)
+    t = object.__new__(Term)
+    put = object.__setattr__
+    put(t, "op", op)
+    put(t, "data", data)
+    put(t, "children", children)
+    digest = blake2b(f"{op}|{data!r}|{len(children)}|".encode(), digest_size=16)
+    loose = data + 1 if op == "bound" else 0
+    if op == "app" and isinstance(data.head, int):
+        loose = data.head + 1
+    for i, child in enumerate(children):
+        digest.update(child.key)
+        loose = max(loose, child.loose - binders(op, data, i))
+    put(t, "key", digest.digest())
+    put(t, "loose", loose)
+    _TABLE[(op, data, children)] = t
+    return t
+
+
+def _check_kinds(op: str, children: tuple[Term, ...]) -> None:
+    """Formulas stand below connectives and quantifiers only, terms everywhere else."""
+    for i, c in enumerate(children):
+        below = op in ("and", "or", "not", "imp")
+        body = op in ("forall", "exists") and i == len(children) - 1
+        if is_formula(c) is not (below or body):
+            kind = "formula" if below or body else "term"
+            raise KernelError(f"{op}: child {c} is not a {kind}")
+
+
+@dataclass(frozen=True)
+class Head:
+    """What an application applies.
+
+    `head` is a name, or the index of a bound tensor.  `scalars` counts the scalar arguments (the
+    indices), `arities` the number of indices of each vector argument.  Every entry of
+    `derivatives` is a vector slot by whose component the function is differentiated; that
+    component's indices stand at the end of the scalar arguments.
+    """
+
+    head: str | int
+    scalars: int
+    arities: tuple[int, ...] = ()
+    derivatives: tuple[int, ...] = ()
+    random: bool = False
+
+    @property
+    def own_scalars(self) -> int:
+        return self.scalars - sum(self.arities[s] for s in self.derivatives)
+
+
+def binders(op: str, data: Any, i: int) -> int:
+    """How many indices child `i` of a node binds."""
+    match op:
+        case "sum" | "prod":
+            return 1 if i == 1 else 0
+        case "det":
+            return 2 if i == 1 else 0
+        case "forall" | "exists":
+            # children: (size,) body for "fin", body otherwise
+            return 1 if i == (1 if data[0] == "fin" else 0) else 0
+        case "app":
+            at = i - data.scalars
+            for arity in data.arities:
+                if at == arity:
+                    return int(arity)
+                at -= arity + 1
+                if at < 0:
+                    break
+            return 0
+        case "grad":
+            # children: dims (r of them), function (binds a tensor), point (r), value (r)
+            return (0, 1, data, data)[max(0, i - data + 1)]
+        case _:
+            return 0
+
+
+# ---------------------------------------------------------------------------- constructors
+
+
+def num(q: int | Fraction) -> Term:
+    if isinstance(q, bool) or not isinstance(q, int | Fraction):
+        raise KernelError(f"num: {q!r} is not an exact rational")
+    return _node("num", Fraction(q), ())
+
+
+ZERO: Final = num(0)
+ONE: Final = num(1)
+
+
+def var(name: str, sort: str = "real", size: Term | None = None, *, random: bool = False) -> Term:
+    """A free scalar symbol; `size` is the range of a "fin" symbol."""
+    if sort not in SORTS or (sort == "fin") != (size is not None):
+        raise KernelError(f"var {name}: sort {sort!r} with size {size}")
+    if random and sort != "real":
+        raise KernelError(f"var {name}: a random symbol is real")
+    return _node("var", (name, sort, random), () if size is None else (size,))
+
+
+def bound(k: int) -> Term:
+    return _node("bound", k, ())
+
+
+def add(*terms: Term) -> Term:
+    if len(terms) == 1:
+        return terms[0]
+    return _node("add", None, tuple(terms)) if terms else ZERO
+
+
+def mul(*terms: Term) -> Term:
+    if len(terms) == 1:
+        return terms[0]
+    return _node("mul", None, tuple(terms)) if terms else ONE
+
+
+def neg(t: Term) -> Term:
+    return num(-t.data) if t.op == "num" else mul(num(-1), t)
+
+
+def sub(a: Term, b: Term) -> Term:
+    return add(a, neg(b))
+
+
+def power(base: Term, exponent: int) -> Term:
+    """An integer power; ``x^0 = 1``, and a negative power is a power of the inverse."""
+    if isinstance(exponent, bool) or not isinstance(exponent, int):
+        raise KernelError(f"pow: exponent {exponent!r} is not an integer")
+    return _node("pow", exponent, (base,))
+
+
+def inv(t: Term) -> Term:
+    return power(t, -1)
+
+
+def div(a: Term, b: Term) -> Term:
+    return mul(a, inv(b))
+
+
+def fn(name: str, *args: Term) -> Term:
+    arity = FUNCTIONS.get(name)
+    if arity is None or (arity >= 0 and len(args) != arity) or (arity < 0 and not args):
+        raise KernelError(f"fn: {name} with {len(args)} arguments is not known")
+    return _node("fn", name, tuple(args))
+
+
+PI: Final = fn("pi")
+
+
+def delta(a: Term, b: Term) -> Term:
+    """1 if the two are equal, otherwise 0."""
+    return _node("delta", None, (a, b))
+
+
+def total(size: Term, body: Term) -> Term:
+    """The sum of `body` over an index 0 <= i < size; `body` has bound index 0."""
+    return _node("sum", None, (size, body))
+
+
+def product(size: Term, body: Term) -> Term:
+    return _node("prod", None, (size, body))
+
+
+def det(size: Term, body: Term) -> Term:
+    """Determinant of the size x size matrix `body`: bound index 1 is the row, 0 the column."""
+    return _node("det", None, (size, body))
+
+
+def expectation(body: Term) -> Term:
+    return _node("E", None, (body,))
+
+
+def app(head: Head, *children: Term) -> Term:
+    if len(children) != head.scalars + sum(a + 1 for a in head.arities):
+        raise KernelError(f"app {head.head}: {len(children)} arguments do not fit {head}")
+    if head.own_scalars < 0 or (isinstance(head.head, int) and head.arities):
+        raise KernelError(f"app {head.head}: {head} is not a head")
+    return _node("app", head, tuple(children))
+
+
+def apply(name: str, *indices: Term, random: bool = False) -> Term:
+    """An entry of a tensor, or a function of scalars."""
+    return app(Head(name, len(indices), random=random), *indices)
+
+
+def eq(a: Term, b: Term) -> Term:
+    return _node("eq", None, (a, b))
+
+
+def le(a: Term, b: Term) -> Term:
+    return _node("le", None, (a, b))
+
+
+def lt(a: Term, b: Term) -> Term:
+    return _node("lt", None, (a, b))
+
+
+def conj(*parts: Term) -> Term:
+    return parts[0] if len(parts) == 1 else _node("and", None, tuple(parts))
+
+
+def disj(*parts: Term) -> Term:
+    return parts[0] if len(parts) == 1 else _node("or", None, tuple(parts))
+
+
+TRUE: Final = conj()
+FALSE: Final = disj()
+
+
+def negate(p: Term) -> Term:
+    return _node("not", None, (p,))
+
+
+def implies(p: Term, q: Term) -> Term:
+    return _node("imp", None, (p, q))
+
+
+def isint(t: Term) -> Term:
+    return _node("isint", None, (t,))
+
+
+def quantified(op: str, sort: str, body: Term, size: Term | None = None, arity: int = 0) -> Term:
+    """`op` is "forall" or "exists"; sort "tensor" quantifies over all tensors of `arity`."""
+    if op not in ("forall", "exists") or sort not in (*SORTS, "tensor"):
+        raise KernelError(f"quantifier {op} over {sort!r}")
+    if (sort == "fin") != (size is not None) or (sort == "tensor") != (arity > 0):
+        raise KernelError(f"quantifier {op}: {sort} with size {size}, arity {arity}")
+    return _node(op, (sort, arity), (body,) if size is None else (size, body))
+
+
+def forall(x: Term, body: Term) -> Term:
+    """``for all x: body`` for a scalar variable `x`, which becomes the bound index."""
+    return _close("forall", x, body)
+
+
+def exists(x: Term, body: Term) -> Term:
+    return _close("exists", x, body)
+
+
+def _close(op: str, x: Term, body: Term) -> Term:
+    if x.op != "var" or x.data[2]:
+        raise KernelError(f"{op}: {x} is not a deterministic variable")
+    size = x.children[0] if x.children else None
+    return quantified(op, x.data[1], abstract(body, (x,)), size)
+
+
+def sum_over(x: Term, body: Term) -> Term:
+    """The sum over an index variable of sort "fin"."""
+    if x.op != "var" or x.data[1] != "fin":
+        raise KernelError(f"sum: {x} is not an index")
+    return total(x.children[0], abstract(body, (x,)))
+
+
+def grad(dims: Sequence[Term], function: Term, point: Term, value: Term) -> Term:
+    """``function`` (one bound tensor) is differentiable at ``point``, with partials ``value``.
+
+    `point` and `value` bind one index per dimension.
+    """
+    return _node("grad", len(dims), (*dims, function, point, value))
+
+
+def differentiable(t: Term, slot: int) -> Term:
+    """The applied function symbol in `t` is differentiable in vector `slot` at its arguments."""
+    if t.op != "app" or slot >= len(t.data.arities):
+        raise KernelError(f"differentiable: {t} has no vector argument {slot}")
+    return _node("diff", slot, (t,))
+
+
+def is_formula(t: Term) -> bool:
+    return t.op in FORMULA_OPS
+
+
+# ---------------------------------------------------------------------------- binding
+
+
+@dataclass(frozen=True)
+class Lam:
+    """A tensor given by a formula: `body` under `arity` bound indices (the last is index 0)."""
+
+    arity: int
+    body: Term
+
+
+Replacement = Term | Lam | str
+
+
+def map_children(t: Term, f: Callable[[Term, int], Term]) -> Term:
+    """Rebuild `t` with `f(child, binders)` for every child."""
+    children = tuple(f(c, binders(t.op, t.data, i)) for i, c in enumerate(t.children))
+    return t if children == t.children else _node(t.op, t.data, children)
+
+
+def lift(t: Term, by: int, above: int = 0) -> Term:
+    """Raise the loose indices of `t` that are at least `above`."""
+    if by == 0 or t.loose <= above:
+        return t
+    if t.op == "bound":
+        return bound(t.data + by)
+    out = map_children(t, lambda c, n: lift(c, by, above + n))
+    if t.op == "app" and isinstance(t.data.head, int) and t.data.head >= above:
+        return app(_rehead(t.data, t.data.head + by), *out.children)
+    return out
+
+
+def _rehead(head: Head, new: str | int, random: bool = False) -> Head:
+    return Head(new, head.scalars, head.arities, head.derivatives, random)
+
+
+def instantiate(body: Term, values: Sequence[Replacement], depth: int = 0) -> Term:
+    """Put `values` for the outermost bound indices of `body`; the last value is for index 0."""
+    count = len(values)
+    if body.loose <= depth:
+        return body
+    if body.op == "bound":
+        k = body.data - depth
+        if k >= count:
+            return bound(body.data - count)
+        value = values[count - 1 - k]
+        if not isinstance(value, Term):
+            raise KernelError("instantiate: a tensor stands where a number is needed")
+        return lift(value, depth)
+    out = map_children(body, lambda c, n: instantiate(c, values, depth + n))
+    if body.op == "app" and isinstance(body.data.head, int) and body.data.head >= depth:
+        k = body.data.head - depth
+        if k >= count:
+            return app(_rehead(body.data, body.data.head - count), *out.children)
+        return _apply_value(values[count - 1 - k], body.data, out.children, depth)
+    return out
+
+
+def _apply_value(value: Replacement, head: Head, args: Sequence[Term], depth: int) -> Term:
+    if isinstance(value, str):
+        return app(_rehead(head, value, head.random), *args)
+    if not isinstance(value, Lam) or value.arity != len(args):
+        raise KernelError(f"instantiate: {value} does not take {len(args)} indices")
+    return instantiate(lift(value.body, depth, value.arity), args)
+
+
+def abstract(t: Term, variables: Sequence[Term], depth: int = 0) -> Term:
+    """Turn free variables into bound indices; the last variable becomes index 0."""
+    if t.op == "bound" or (t.op == "app" and isinstance(t.data.head, int)):
+        if t.loose > depth and t.op == "bound" and t.data >= depth:
+            return bound(t.data + len(variables))
+        if t.op == "app" and t.data.head >= depth:
+            t = app(_rehead(t.data, t.data.head + len(variables)), *t.children)
+    if t.op == "var":
+        for i, v in enumerate(reversed(variables)):
+            if t is v:
+                return bound(depth + i)
+            if v in free_symbols(t):
+                raise KernelError(f"abstract: {v} is in the range of {t}; abstract {t} first")
+    return map_children(t, lambda c, n: abstract(c, variables, depth + n))
+
+
+def abstract_tensor(t: Term, name: str, arity: int, depth: int = 0) -> Term:
+    """Turn the free tensor `name` into the bound tensor with index 0."""
+    if t.op == "bound":
+        return bound(t.data + 1) if t.data >= depth else t
+    out = map_children(t, lambda c, n: abstract_tensor(c, name, arity, depth + n))
+    if t.op == "app":
+        if isinstance(t.data.head, int):
+            if t.data.head >= depth:
+                return app(_rehead(t.data, t.data.head + 1), *out.children)
+        elif t.data.head == name:
+            if t.data != Head(name, arity):
+                raise KernelError(f"abstract: {name} is used as {t.data}, not as a plain tensor")
+            return app(Head(depth, arity), *out.children)
+    return out
+
+
+def substitute(t: Term, values: dict[Term, Term], tensors: dict[str, Lam] | None = None) -> Term:
+    """Replace free scalar variables and free tensors.  Replacements must be closed."""
+    tensors = tensors or {}
+    if any(v.loose for v in values.values()) or any(
+        f.body.loose > f.arity for f in tensors.values()
+    ):
+        raise KernelError("substitute: a replacement has a loose index")
+    return _substitute(t, values, tensors, {})
+
+
+def _substitute(
+    t: Term, values: dict[Term, Term], tensors: dict[str, Lam], memo: dict[Term, Term]
+) -> Term:
+    if t in memo:
+        return memo[t]
+    if t in values:
+        return values[t]
+    out = map_children(t, lambda c, _: _substitute(c, values, tensors, memo))
+    if t.op == "app" and t.data.head in tensors:
+        lam = tensors[t.data.head]
+        if t.data != Head(t.data.head, lam.arity):
+            raise KernelError(f"substitute: {t.data.head} is used as {t.data}")
+        out = instantiate(lam.body, out.children)
+    memo[t] = out
+    return out
+
+
+@cache
+def free_symbols(t: Term) -> frozenset[Term | str]:
+    """Free variables (as terms, with those in their sizes) and the names of applied symbols."""
+    found: set[Term | str] = set()
+    if t.op == "var":
+        found.add(t)
+    if t.op == "app" and isinstance(t.data.head, str):
+        found.add(t.data.head)
+    for c in t.children:
+        found |= free_symbols(c)
+    return frozenset(found)
+
+
+@cache
+def is_random(t: Term) -> bool:
+    """Whether a random symbol occurs in `t` outside an expectation."""
+    if t.op == "E":
+        return False
+    if (t.op == "var" and t.data[2]) or (t.op == "app" and t.data.random):
+        return True
+    return any(is_random(c) for c in t.children)
+
+
+def in_a_size(x: Term, t: Term) -> bool:
+    """Whether `x` occurs in the range of a free index of `t`."""
+    return any(isinstance(s, Term) and s is not x and x in free_symbols(s) for s in free_symbols(t))
+
+
+def subterms(t: Term) -> Iterator[Term]:
+    yield t
+    for c in t.children:
+        yield from subterms(c)
+
+
+# ---------------------------------------------------------------------------- plain text
+
+_SYMBOL: Final = {
+    "eq": " = ", "le": " <= ", "lt": " < ", "and": " and ", "or": " or ", "imp": " -> ",
+    "add": " + ", "mul": "*",
+}  # fmt: skip
+
+
+def show(t: Term) -> str:
+    """A compact text for messages; bound indices are shown as #k."""
+    match t.op:
+        case "num":
+            return str(t.data)
+        case "var":
+            return str(t.data[0])
+        case "bound":
+            return f"#{t.data}"
+        case "add" | "mul" | "eq" | "le" | "lt" | "and" | "or" | "imp":
+            inner = _SYMBOL[t.op].join(show(c) for c in t.children)
+            return f"({inner})" if t.children else {"and": "true", "or": "false"}[t.op]
+        case "pow":
+            return f"{show(t.children[0])}^{t.data}"
+        case "fn":
+            return f"{t.data}({', '.join(show(c) for c in t.children)})" if t.children else t.data
+        case "app":
+            d = "".join(f"d{s}" for s in t.data.derivatives)
+            head = t.data.head if isinstance(t.data.head, str) else f"#{t.data.head}"
+            return f"{d}{head}[{', '.join(show(c) for c in t.children)}]"
+        case _:
+            note = "" if t.data is None else f"{t.data}"
+            return f"{t.op}{note}({', '.join(show(c) for c in t.children)})"

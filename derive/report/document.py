@@ -1,0 +1,200 @@
+"""Results -> document model: which parts a claim has, in which order, and what they say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from derive.report import wording
+from derive.report.model import (
+    Alarm,
+    Block,
+    Claim,
+    Count,
+    Display,
+    Entry,
+    Paragraph,
+    Report,
+    Row,
+    Rows,
+    RunDetails,
+    Timing,
+    Topic,
+)
+from derive.report.values import assignment, number
+from derive.result import (
+    AxiomView,
+    CounterexampleView,
+    HypothesisView,
+    Result,
+    StepView,
+    TwinStatus,
+    TwinView,
+    Verdict,
+)
+
+
+def build(results: Sequence[Result], *, seed: int, versions: Mapping[str, str]) -> Report:
+    """The whole document; topics and claims keep the order in which they come."""
+    keys = {id(result): f"claim:{place}" for place, result in enumerate(results, start=1)}
+    topics = dict.fromkeys(result.topic for result in results)
+    return Report(
+        seed=seed,
+        counts=tuple(_count(verdict, results) for verdict in wording.MEANING),
+        alarms=tuple(_alarms(results)),
+        entries=tuple(
+            _entry(result, keys[id(result)])
+            for verdict in wording.MEANING
+            for result in results
+            if result.verdict is verdict
+        ),
+        topics=tuple(
+            Topic(
+                _topic_title(topic),
+                tuple(_claim(r, keys[id(r)]) for r in results if r.topic == topic),
+            )
+            for topic in topics
+        ),
+        run=RunDetails(
+            versions=tuple(versions.items()),
+            timings=tuple(Timing(r.id, r.seconds_symbolic, r.seconds_numeric) for r in results),
+        ),
+    )
+
+
+def _topic_title(topic: str) -> str:
+    """A module name such as `positional_encoding` as a heading; other titles as they are."""
+    if not re.fullmatch(r"[a-z0-9_-]+", topic):
+        return topic
+    return re.sub(r"[-_]+", " ", topic).capitalize()
+
+
+def _count(verdict: Verdict, results: Sequence[Result]) -> Count:
+    found = sum(result.verdict is verdict for result in results)
+    return Count(verdict, found, wording.MEANING[verdict])
+
+
+def _alarms(results: Sequence[Result]) -> list[Alarm]:
+    unexpected = sum(result.unexpected for result in results)
+    disagreeing = sum(result.twin.status is TwinStatus.DISAGREES for result in results)
+    alarms = []
+    if unexpected:
+        alarms.append(Alarm(f"Verdicts that differ from the expected one: {unexpected}."))
+    if disagreeing:
+        alarms.append(Alarm(f"Numeric twins that disagree with a proof: {disagreeing}."))
+    return alarms
+
+
+def _entry(result: Result, key: str) -> Entry:
+    details = tuple(map(_one_line, result.counterexamples))
+    return Entry(key, result.title, result.verdict, ", ".join(result.source.places), details)
+
+
+def _one_line(counterexample: CounterexampleView) -> str:
+    values = assignment(counterexample.values)
+    outcome = f"${counterexample.latex}$" if counterexample.latex else ""
+    return ": ".join(part for part in (values, outcome) if part)
+
+
+def _claim(result: Result, key: str) -> Claim:
+    blocks: list[Block] = [
+        *_statement(result),
+        *_rows("Hypotheses", "H", [_hypothesis(h) for h in result.hypotheses]),
+        *_rows("Derivation", "", [_step(s) for s in result.steps]),
+        *_rows("Axioms", "A", [_axiom(a) for a in result.axioms]),
+        *_verdict(result),
+        *_counterexamples(result),
+        *_witness(result),
+        *_correction(result),
+        *_twin(result.twin),
+        *_optional("Remark", result.remark),
+    ]
+    places = ", ".join(result.source.places)
+    return Claim(key, result.id, result.title, result.verdict, places, tuple(blocks))
+
+
+def _statement(result: Result) -> list[Block]:
+    source = result.source
+    places = f", {', '.join(source.places)}" if source.places else ""
+    shown: list[Block] = [Display(result.statement)] if result.statement else []
+    return [*shown, Paragraph("Source", f"{places}. {source.says}", code=source.document)]
+
+
+def _rows(label: str, prefix: str, rows: list[Row]) -> list[Block]:
+    numbered = tuple(
+        replace(row, tag=f"{prefix}{place}") for place, row in enumerate(rows, start=1)
+    )
+    return [Rows(label, numbered)] if numbered else []
+
+
+def _hypothesis(hypothesis: HypothesisView) -> Row:
+    status = f"{wording.ORIGIN[hypothesis.origin]}, {wording.USED[hypothesis.used]}"
+    return Row("", hypothesis.latex, "", (status, hypothesis.note))
+
+
+def _step(step: StepView) -> Row:
+    return Row("", step.latex, step.rule, (step.reason,))
+
+
+def _axiom(axiom: AxiomView) -> Row:
+    return Row("", axiom.latex, axiom.name, (axiom.citation,))
+
+
+def _verdict(result: Result) -> list[Block]:
+    expected = f"expected: {wording.NAME[result.expected]}" if result.unexpected else "as expected"
+    found = f"{wording.NAME[result.verdict].capitalize()} ({expected})"
+    meaning = f"{found}: {wording.MEANING[result.verdict]}."
+    checked = wording.REPLAYED[result.replayed] if result.replayed or result.steps else ""
+    sentences = [sentence for sentence in (meaning, result.reason, checked) if sentence]
+    paragraph = Paragraph("Verdict", " ".join(sentences))
+    if not result.unexpected:
+        return [paragraph]
+    return [Alarm("This is not the verdict that the claim's module expects."), paragraph]
+
+
+def _counterexamples(result: Result) -> list[Block]:
+    blocks: list[Block] = []
+    for example in result.counterexamples:
+        breaks = f" This breaks the added hypothesis ${example.breaks}$." if example.breaks else ""
+        values = assignment(example.values)
+        taken = f"Take {values}." if values else ""
+        evaluated = " Then" if example.latex else ""
+        blocks.append(Paragraph("Counterexample", f"{taken}{breaks}{evaluated}"))
+        if example.latex:
+            blocks.append(Display(example.latex))
+    return blocks
+
+
+def _witness(result: Result) -> list[Block]:
+    if not result.witness:
+        return []
+    values = assignment(result.witness)
+    return [Paragraph("Witness", f"{values} meets all hypotheses, so they can hold together.")]
+
+
+def _correction(result: Result) -> list[Block]:
+    if result.correction is None:
+        return []
+    proof = _rows("Its derivation", "C", [_step(s) for s in result.correction_steps])
+    return [Paragraph("Corrected statement", ""), Display(result.correction), *proof]
+
+
+def _twin(twin: TwinView) -> list[Block]:
+    reason = f" {twin.reason}" if twin.reason else ""
+    if twin.status is TwinStatus.NONE:
+        return [Paragraph("Numeric twin", f"None.{reason}")]
+    trials = f"{twin.trials} trial{'' if twin.trials == 1 else 's'}"
+    numbers = (
+        f"largest error {number(twin.max_error)}, tolerance {number(twin.tolerance)}, {trials}."
+    )
+    if twin.status is TwinStatus.DISAGREES:
+        return [
+            Alarm("The numeric twin disagrees: an error in this project, not a verdict."),
+            Paragraph("Numeric twin", f"Disagrees: {numbers}{reason}"),
+        ]
+    return [Paragraph("Numeric twin", f"Agrees: {numbers}{reason}")]
+
+
+def _optional(label: str, text: str) -> list[Block]:
+    return [Paragraph(label, text)] if text else []

@@ -1,0 +1,38 @@
+"""The measures of the page, told once: Python breaks formulas with them, TeX sets type with them.
+
+Lengths in Python are in em of the size in use (10 pt for formulas, 9 pt for reasons).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+TEXT_WIDTH_PT: Final = 455.0
+"""Width of the text block: A4 less two margins of 25 mm."""
+
+TAG_SHARE: Final = 0.055
+FORMULA_SHARE: Final = 0.635
+REASON_SHARE: Final = 0.28
+"""Shares of the text width that a row gives to its number, its formula and its reason."""
+
+MAX_LINES: Final = 14
+"""A formula of more lines than this is set in several blocks, so that a page can end between."""
+
+DISPLAY_EM: Final = 0.96 * TEXT_WIDTH_PT / 10
+FORMULA_EM: Final = 0.98 * FORMULA_SHARE * TEXT_WIDTH_PT / 10
+REASON_EM: Final = 0.96 * REASON_SHARE * TEXT_WIDTH_PT / 9
+ENTRY_EM: Final = 24.0
+BODY_EM: Final = 0.90 * TEXT_WIDTH_PT / 10
+"""Room for a displayed formula, a formula in a row, and inline math in a reason, in the table of
+claims, in a paragraph; each a little less than the true width, as widths in Python are estimates.
+"""
+
+
+def tex_lengths() -> list[tuple[str, str]]:
+    """What `preamble.sty` takes from here, as names and values of TeX macros."""
+    return [
+        ("reportwidth", f"{TEXT_WIDTH_PT:g}pt"),
+        ("tagshare", f"{TAG_SHARE:g}"),
+        ("formulashare", f"{FORMULA_SHARE:g}"),
+        ("reasonshare", f"{REASON_SHARE:g}"),
+    ]

@@ -1,0 +1,189 @@
+"""Document model -> LaTeX text, one function per part; the look is in `preamble.sty`."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from derive.report import layout
+from derive.report.errors import ReportError
+from derive.report.formulas import displayed
+from derive.report.model import (
+    Alarm,
+    Block,
+    Claim,
+    Count,
+    Display,
+    Entry,
+    Paragraph,
+    Report,
+    Row,
+    Rows,
+    RunDetails,
+    Timing,
+    Topic,
+)
+from derive.report.text import escape, plain, set_code, set_text
+from derive.result import Verdict
+
+RUN_BEGIN = "% --- run-dependent part: begins (versions and times; all else depends on the input)"
+RUN_END = "% --- run-dependent part: ends"
+
+_MARK = {
+    Verdict.PROVED: r"\markproved",
+    Verdict.CONDITIONAL: r"\markconditional",
+    Verdict.REFUTED: r"\markrefuted",
+    Verdict.UNDECIDED: r"\markundecided",
+    Verdict.NOT_MATHEMATICAL: r"\marknotmathematical",
+}
+
+
+def render(report: Report) -> str:
+    """The complete LaTeX document."""
+    parts = [
+        preamble(),
+        r"\begin{document}",
+        command("reporttitle", str(report.seed)),
+        _counts(report.counts),
+        *[_alarm(alarm) for alarm in report.alarms],
+        r"\tableofcontents",
+        _entries(report.entries),
+        *[_topic(topic) for topic in report.topics],
+        _run(report.run),
+        r"\end{document}",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def preamble() -> str:
+    """The lengths of the page, then the look that uses them."""
+    lengths = [rf"\newcommand{{\{name}}}{{{length}}}" for name, length in layout.tex_lengths()]
+    look = resources.files("derive.report").joinpath("preamble.sty").read_text("utf-8")
+    return "\n".join([*lengths, look.rstrip()])
+
+
+def command(name: str, *arguments: str) -> str:
+    """``\\name{first}{second}``."""
+    return f"\\{name}" + "".join(f"{{{argument}}}" for argument in arguments)
+
+
+# -- the summary -----------------------------------------------------------------------------
+
+
+def _counts(counts: tuple[Count, ...]) -> str:
+    rows = [
+        command("countrow", _MARK[count.verdict], str(count.number), escape(count.meaning))
+        for count in counts
+    ]
+    total = command("totalrow", str(sum(count.number for count in counts)))
+    return "\n".join([r"\begin{counts}", *rows, total, r"\end{counts}"])
+
+
+def _entries(entries: tuple[Entry, ...]) -> str:
+    if not entries:
+        return r"\noclaims"
+    rows = map(_entry, entries)
+    return "\n".join([r"\begin{entries}", *rows, r"\end{entries}"])
+
+
+def _entry(entry: Entry) -> str:
+    title = set_text(entry.title, layout.ENTRY_EM)
+    details = [command("entrydetail", set_text(d, layout.ENTRY_EM)) for d in entry.details]
+    places = escape(entry.places)
+    return command("entry", _MARK[entry.verdict], title, "".join(details), places, entry.key)
+
+
+# -- the claims ------------------------------------------------------------------------------
+
+
+def _topic(topic: Topic) -> str:
+    heading = command("topic", set_text(topic.title, layout.BODY_EM), plain(topic.title))
+    return "\n\n".join([heading, *[_claim(claim) for claim in topic.claims]])
+
+
+def _claim(claim: Claim) -> str:
+    try:
+        head = command(
+            "claim",
+            set_text(claim.title, layout.BODY_EM),
+            plain(claim.title),
+            claim.key,
+            _MARK[claim.verdict],
+            set_code(claim.code),
+            escape(claim.places),
+        )
+        return "\n\n".join([head, *[_block(block) for block in claim.blocks]])
+    except ReportError as error:
+        error.add_note(f"in the claim {claim.code}")
+        raise
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Paragraph():
+            return _paragraph(block)
+        case Alarm():
+            return _alarm(block)
+        case Display():
+            return _display(block)
+        case Rows():
+            return "\n".join([command("rows", escape(block.label)), *map(_row, block.rows)])
+
+
+def _paragraph(paragraph: Paragraph) -> str:
+    code = set_code(paragraph.code) if paragraph.code else ""
+    text = set_text(paragraph.text, layout.BODY_EM)
+    return command("labelled", escape(paragraph.label)) + code + text
+
+
+def _alarm(alarm: Alarm) -> str:
+    return command("alarm", set_text(alarm.text, layout.BODY_EM))
+
+
+def _display(display: Display) -> str:
+    blocks = displayed(display.latex, layout.DISPLAY_EM)
+    return "\n".join(command("displayedmath", block) for block in blocks)
+
+
+def _row(row: Row) -> str:
+    code = [set_code(row.code)] if row.code else []
+    reasons = [set_text(reason, layout.REASON_EM) for reason in row.reasons if reason]
+    if not row.latex:
+        return command("row", escape(row.tag), "".join(code), r" \\ ".join(reasons))
+    first, *others = [
+        command("fitmath", block) for block in displayed(row.latex, layout.FORMULA_EM)
+    ]
+    return "\n".join(
+        [
+            command("row", escape(row.tag), first, r" \\ ".join(code + reasons)),
+            *[command("row", "", block, "") for block in others],
+        ]
+    )
+
+
+# -- what differs between runs ---------------------------------------------------------------
+
+
+def _run(run: RunDetails) -> str:
+    versions = [
+        command("versionrow", escape(name), escape(version)) for name, version in run.versions
+    ]
+    timings = [_timing(timing) for timing in run.timings]
+    return "\n".join(
+        [
+            RUN_BEGIN,
+            r"\rundetails",
+            *_environment("versions", versions),
+            *_environment("timings", timings),
+            RUN_END,
+        ]
+    )
+
+
+def _environment(name: str, rows: list[str]) -> list[str]:
+    return [command("begin", name), *rows, command("end", name)] if rows else []
+
+
+def _timing(timing: Timing) -> str:
+    return command(
+        "timing", set_code(timing.code), f"{timing.symbolic:.2f}", f"{timing.numeric:.2f}"
+    )
