@@ -83,6 +83,9 @@ def infer(rule: str, premises: Sequence[Theorem] = (), *args: Any) -> Theorem:
         raise KernelError(f"there is no rule {rule!r}")
     if not all(isinstance(p, Theorem) for p in premises):
         raise Refused(rule, "a premise is not a theorem")
+    for t in _terms_in(args):
+        if any(_is_reserved(s) for s in T.free_symbols(t)):
+            raise Refused(rule, f"the argument {t} uses a reserved name")
     try:
         made = step(tuple(premises), *args)
     except (TypeError, AttributeError, LookupError, ValueError, ZeroDivisionError) as error:
@@ -107,7 +110,7 @@ def _why_not(formula: Term) -> str | None:
         return "has a random quantity outside an expectation"
     norm = Normaliser()
     for s in T.free_symbols(formula):
-        if (s.data[0] if isinstance(s, Term) else s).startswith("%"):
+        if _is_reserved(s):
             return f"uses the reserved name {s}"
         if isinstance(s, Term) and s.data[1] == "fin":
             size = s.children[0]
