@@ -96,6 +96,27 @@ def infer(rule: str, premises: Sequence[Theorem] = (), *args: Any) -> Theorem:
     return Theorem(made.hypotheses, made.formula, axioms, rule, tuple(premises), args, _MINT)
 
 
+def _terms_in(args: Iterable[Any]) -> Iterator[Term]:
+    for a in args:
+        match a:
+            case Term():
+                yield a
+            case Lam():
+                yield a.body
+            case Item():
+                yield from _terms_in((a.uses, a.cofactor, a.indices))
+            case tuple():
+                yield from _terms_in(a)
+            case _:
+                pass
+
+
+def _is_reserved(s: Term | str) -> bool:
+    """Names that begin with "%" belong to the kernel's own work on a term."""
+    name: str = s.data[0] if isinstance(s, Term) else s
+    return name.startswith("%")
+
+
 @cache
 def _why_not(formula: Term) -> str | None:
     """What keeps a formula from standing in a theorem.
