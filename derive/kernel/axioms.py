@@ -104,7 +104,12 @@ def _log_product(a: Term, b: Term) -> Term:
     return _when(positive, T.eq(T.fn("log", T.mul(a, b)), total))
 
 
+def _inverse(x: Term) -> Term:
+    return _when(T.negate(T.eq(x, T.ZERO)), T.eq(T.mul(T.inv(x), x), T.ONE))
+
+
 _LIST: Final = (
+    Axiom("inverse", 1, _inverse, r"x^{-1}x=1", r"x\ne0", "field axiom"),
     Axiom(
         "sin-add", 2, _sin_add,
         r"\sin(a+b)=\sin a\cos b+\cos a\sin b", "", f"{_HANDBOOK}, 4.3.16",

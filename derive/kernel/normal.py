@@ -80,6 +80,11 @@ def scaled(p: Poly, c: Fraction | int) -> Poly:
     return {m: k * c for m, k in p.items()} if c else {}
 
 
+def unit_lead(p: Poly) -> Poly:
+    """The positive multiple of `p` whose leading coefficient is 1 or -1."""
+    return scaled(p, 1 / abs(p[min(p, key=monomial_key)])) if p else p
+
+
 def monomial_key(m: Monomial) -> tuple[int, tuple[tuple[bytes, int], ...], tuple[bytes, ...]]:
     return (
         len(m.indices),
@@ -217,7 +222,7 @@ class Normaliser:
             return {n: Fraction(1)}
         if not n.factors and not n.indices:
             return {m: Fraction(1)}
-        m, n = self._open(m), self._open(n)
+        m, n = self.opened(m), self.opened(n)
         factors = dict(m.factors)
         for t, e in n.factors:
             self._join(factors, t, e)
@@ -233,7 +238,7 @@ class Normaliser:
         else:
             factors[t] = e
 
-    def _open(self, m: Monomial) -> Monomial:
+    def opened(self, m: Monomial) -> Monomial:
         """Rename the summed variables of `m` to fresh ones.
 
         The names "%0", "%1", ... of a monomial at rest must not be seen by `poly`, or a sum
@@ -369,7 +374,7 @@ class Normaliser:
             if self.is_int(size) and self.nonneg(self.poly(size)):
                 return self.times(self.poly(size), {m: Fraction(1)})
         if any(t.op == "delta" for t, _ in m.factors):
-            m = self._open(m)
+            m = self.opened(m)
         for t, _ in m.factors:
             k = self._solve_delta(t, i) if t.op == "delta" else None
             if k is not None:
@@ -617,7 +622,7 @@ class Normaliser:
         """Linearity: what is not random leaves the expectation, sums and constants split."""
         out: Poly = {}
         for m, c in self.poly(body).items():
-            m = self._open(m)
+            m = self.opened(m)
             still = {t: e for t, e in m.factors if not T.is_random(t)}
             moving = {t: e for t, e in m.factors if T.is_random(t)}
             if moving:
@@ -722,7 +727,7 @@ class Normaliser:
     def _int_monomial(self, m: Monomial) -> bool:
         if monomial_term(m, Fraction(1)) in self.integers:
             return True
-        m = self._open(m)
+        m = self.opened(m)
         return all(e >= 0 and self._int_atom(t) for t, e in m.factors)
 
     def _int_atom(self, t: Term) -> bool:
@@ -739,7 +744,7 @@ class Normaliser:
     def nonneg(self, p: Poly, sense: int = 1) -> bool:
         """Whether ``sense * p >= 0`` is known, with i <= n - 1 for an index i of range n."""
         p = scaled(p, sense)
-        if self._coefficients_nonneg(p):
+        if self._coefficients_nonneg(p) or self.signs.get(to_term(unit_lead(p)), 0) >= Sign.NONNEG:
             return True
         symbols = {t for m in p if not m.indices for t, _ in m.factors if t.op == "var"}
         bounds: dict[Term, list[Term]] = {n: [T.ONE] for n in symbols if n.data[1] == "dim"}

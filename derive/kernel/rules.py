@@ -28,6 +28,7 @@ from derive.kernel.normal import (
     plus,
     scaled,
     to_term,
+    unit_lead,
 )
 from derive.kernel.terms import KernelError, Lam, Term
 
@@ -150,7 +151,7 @@ def _all_hypotheses(premises: Iterable[Theorem]) -> frozenset[Term]:
     return frozenset().union(*(p.hypotheses for p in premises))
 
 
-def _normaliser(rule: str, facts: Sequence[Theorem]) -> Normaliser:
+def fact_normaliser(rule: str, facts: Sequence[Theorem]) -> Normaliser:
     """A normal form that knows the given facts."""
     norm, integers = Normaliser(), set()
     signs: dict[Term, Sign] = {}
@@ -173,9 +174,8 @@ def _signs_of(norm: Normaliser, sign: Sign, t: Term) -> Iterator[tuple[Term, Sig
         return
     lead = p[min(p, key=monomial_key)]
     nonzero = sign in (Sign.POS, Sign.NONZERO)
-    if lead > 0:
-        yield to_term(scaled(p, 1 / lead)), sign
-    elif nonzero:
+    yield to_term(unit_lead(p)), sign
+    if nonzero:
         yield to_term(scaled(p, 1 / lead)), Sign.NONZERO
     ((m, _), *others) = p.items()
     if nonzero and not others and not m.indices:
@@ -293,7 +293,7 @@ def _specialise(premises: Sequence[Theorem], value: Term | Lam) -> Conclusion:
     """From for all x: p(x), and facts: p(value), where value is known to be in the range of x."""
     q, *facts = premises
     _expect("specialise", q.conclusion, "forall")
-    norm = _normaliser("specialise", facts)
+    norm = fact_normaliser("specialise", facts)
     return Conclusion(_all_hypotheses(premises), _instance("specialise", q.conclusion, value, norm))
 
 
@@ -301,7 +301,7 @@ def _witness(premises: Sequence[Theorem], goal: Term, value: Term | Lam) -> Conc
     """From p(value), and facts: there is x with p(x), where value is in the range of x."""
     p, *facts = premises
     _expect("witness", goal, "exists")
-    at = _instance("witness", goal, value, _normaliser("witness", facts))
+    at = _instance("witness", goal, value, fact_normaliser("witness", facts))
     if at is not p.conclusion:
         raise Refused("witness", f"{p.conclusion} is not the instance {at}")
     return Conclusion(_all_hypotheses(premises), goal)
@@ -373,7 +373,7 @@ def _not_forall(premises: Sequence[Theorem], goal: Term, value: Term | Lam) -> C
     """From not p(value), and facts: not for all x: p(x)."""
     p, *facts = premises
     q = _expect("not-forall", _expect("not-forall", goal, "not").children[0], "forall")
-    at = _instance("not-forall", q, value, _normaliser("not-forall", facts))
+    at = _instance("not-forall", q, value, fact_normaliser("not-forall", facts))
     if p.conclusion is not T.negate(at):
         raise Refused("not-forall", f"{p.conclusion} does not deny the instance {at}")
     return Conclusion(_all_hypotheses(premises), goal)
@@ -437,7 +437,7 @@ def _linear_combination(
     The first `count` premises are the equations, the others facts.
     """
     a, b = _expect("linear-combination", goal, "eq").children
-    norm = _normaliser("linear-combination", premises[count:])
+    norm = fact_normaliser("linear-combination", premises[count:])
     _check_indices("linear-combination", premises, items)
     rest = plus(norm.poly(a), norm.poly(b), -1)
     for item in items:
@@ -498,7 +498,7 @@ def _order(
     if goal.op not in ("le", "lt"):
         raise Refused("order", f"{goal} is not an inequality")
     a, b = goal.children
-    norm = _normaliser("order", premises[count:])
+    norm = fact_normaliser("order", premises[count:])
     _check_indices("order", premises, items)
     rest = plus(norm.poly(b), norm.poly(a), -1)
     strict = False
@@ -567,7 +567,7 @@ def _integer_gap(premises: Sequence[Theorem]) -> Conclusion:
     """From a < b, and facts: a + 1 <= b, where a and b are known to be integers."""
     p, *facts = premises
     a, b = _expect("integer-gap", p.conclusion, "lt").children
-    norm = _normaliser("integer-gap", facts)
+    norm = fact_normaliser("integer-gap", facts)
     if not (norm.is_int(a) and norm.is_int(b)):
         raise Refused("integer-gap", f"{a} and {b} are not both known to be integers")
     return Conclusion(_all_hypotheses(premises), T.le(T.add(a, T.ONE), b))
@@ -575,7 +575,7 @@ def _integer_gap(premises: Sequence[Theorem]) -> Conclusion:
 
 def _integer(premises: Sequence[Theorem], t: Term) -> Conclusion:
     """From facts: t is an integer."""
-    norm = _normaliser("integer", premises)
+    norm = fact_normaliser("integer", premises)
     if not norm.is_int(t):
         raise Refused("integer", f"{t} is not known to be an integer")
     return Conclusion(_all_hypotheses(premises), T.isint(t), frozenset(norm.used))
@@ -630,7 +630,7 @@ def _unroll(premises: Sequence[Theorem], op: str, size: Term, body: Term) -> Con
 
     n is known, by sort or facts, to be a natural number.
     """
-    norm = _normaliser("unroll", premises)
+    norm = fact_normaliser("unroll", premises)
     check_member("unroll", size, ("nat", 0), None, norm)
     make, join = {"sum": (T.total, T.add), "prod": (T.product, T.mul)}[op]
     last = T.instantiate(body, (size,))
@@ -640,7 +640,7 @@ def _unroll(premises: Sequence[Theorem], op: str, size: Term, body: Term) -> Con
 
 def _block_sum(premises: Sequence[Theorem], rows: Term, columns: Term, body: Term) -> Conclusion:
     """Sum over a < m n of f(a) = Sum over i < m of Sum over c < n of f(i n + c), m, n naturals."""
-    norm = _normaliser("block-sum", premises)
+    norm = fact_normaliser("block-sum", premises)
     check_member("block-sum", rows, ("nat", 0), None, norm)
     check_member("block-sum", columns, ("nat", 0), None, norm)
     position = T.add(T.mul(T.bound(1), columns), T.bound(0))
@@ -719,7 +719,7 @@ def _gradient_value(premises: Sequence[Theorem], value: Term) -> Conclusion:
 
 def _decide(premises: Sequence[Theorem], goal: Term) -> Conclusion:
     """A formula that evaluation at exact numbers shows to be true; facts may give signs."""
-    norm = _normaliser("decide", premises)
+    norm = fact_normaliser("decide", premises)
     if evaluate(goal, norm) is not True:
         raise Refused("decide", f"evaluation does not show {goal}")
     return Conclusion(_all_hypotheses(premises), goal, frozenset(norm.used))

@@ -1,0 +1,330 @@
+"""From SymPy to the kernel: the only place where the two meet.
+
+Conversion keeps every operation, division included, and every bound index becomes a fresh one
+before anything else is done, so that a free and a bound index of one name are never confused.
+What it does not understand it refuses, naming the sub-expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+from derive import language as L
+from derive.kernel import terms as T
+from derive.kernel.normal import Normaliser
+from derive.kernel.terms import Term
+
+
+class ConversionError(ValueError):
+    """A SymPy expression that has no meaning here; the message names the sub-expression."""
+
+
+Scope = Mapping[Any, Any]
+
+_FUNCTIONS: Final = {
+    sp.sin: "sin", sp.cos: "cos", sp.exp: "exp", sp.log: "log", sp.Abs: "abs",
+    sp.floor: "floor", sp.Max: "max", sp.Min: "min", sp.Mod: "mod",
+}  # fmt: skip
+_RELATIONS: Final[dict[type, Callable[[Term, Term], Term]]] = {
+    sp.Eq: T.eq,
+    sp.Le: T.le,
+    sp.Lt: T.lt,
+    sp.Ge: lambda a, b: T.le(b, a),
+    sp.Gt: lambda a, b: T.lt(b, a),
+    sp.Ne: lambda a, b: T.negate(T.eq(a, b)),
+}
+
+
+class Converter:
+    """Converts expressions and formulas, and remembers the symbols that it met.
+
+    `declared` holds, for every real symbol with a sign, the hypothesis that says so.
+    """
+
+    def __init__(self) -> None:
+        self.declared: dict[Term, None] = {}
+        self._symbols: dict[str, Any] = {}
+        self._shapes: dict[str, Any] = {}
+        self._count = 0
+        self._norm = Normaliser()
+
+    # ------------------------------------------------------------------ terms
+
+    def term(self, e: Any, scope: Scope | None = None) -> Term:
+        """A real-valued expression; `scope` holds what the bound indices stand for."""
+        if isinstance(e, Term):
+            return e
+        return self._term(sp.sympify(e) if isinstance(e, int | Fraction) else e, scope or {})
+
+    def _term(self, e: Any, scope: Scope) -> Term:
+        if e in scope:
+            return self._scoped(e, scope)
+        match e:
+            case sp.Rational():
+                return T.num(Fraction(int(e.p), int(e.q)))
+            case sp.Float():
+                raise ConversionError(f"{e} is a floating point number; write a Rational")
+            case sp.Idx() | sp.Symbol():
+                return self._symbol(e, scope)
+            case sp.Add():
+                return T.add(*(self._term(a, scope) for a in _ordered(e)))
+            case sp.Mul():
+                return T.mul(*(self._term(a, scope) for a in _ordered(e)))
+            case sp.Pow():
+                return self._power(e, scope)
+            case sp.Indexed():
+                return self._entry(e, scope)
+            case sp.Sum():
+                return self._binder(e, scope, T.total)
+            case sp.Product():
+                return self._binder(e, scope, T.product)
+            case sp.KroneckerDelta():
+                return T.delta(*(self._term(a, scope) for a in e.args[:2]))
+            case L.Expectation():
+                return T.expectation(self._term(e.args[0], scope))
+            case L.Determinant():
+                return self._determinant(e, scope)
+            case L.Applied():
+                return self._applied(e, scope)
+            case AppliedUndef():
+                return T.apply(e.func.__name__, *(self._term(a, scope) for a in e.args))
+            case _:
+                return self._constant_or_function(e, scope)
+
+    def _constant_or_function(self, e: Any, scope: Scope) -> Term:
+        if e is sp.pi:
+            return T.PI
+        if e is sp.E:
+            return T.fn("exp", T.ONE)
+        name = _FUNCTIONS.get(type(e))
+        if name is None:
+            kind = type(e).__name__
+            raise ConversionError(f"{_text(e)} ({kind}) is not understood as a real number")
+        return T.fn(name, *(self._term(a, scope) for a in e.args))
+
+    def _scoped(self, e: Any, scope: Scope) -> Term:
+        value = scope[e]
+        if not isinstance(value, Term):
+            raise ConversionError(f"{_text(e)} is a tensor, not a number")
+        return value
+
+    def _symbol(self, e: Any, scope: Scope) -> Term:
+        label = e.label if isinstance(e, sp.Idx) else e
+        if label in scope:
+            return self._scoped(label, scope)
+        name = str(label)
+        if self._symbols.setdefault(name, e) != e:
+            raise ConversionError(f"two different symbols are called {name}")
+        if isinstance(e, sp.Idx):
+            return self._index(e, scope)
+        if e.is_integer:
+            sort = "dim" if e.is_positive else "nat" if e.is_nonnegative else "int"
+            return T.var(name, sort)
+        if not e.is_real:
+            raise ConversionError(f"{name} is not declared real: say Symbol('{name}', real=True)")
+        x = T.var(name, "real")
+        if e.is_positive:
+            self.declared.setdefault(T.lt(T.ZERO, x))
+        elif e.is_nonnegative:
+            self.declared.setdefault(T.le(T.ZERO, x))
+        elif e.is_negative or e.is_nonpositive or e.is_nonzero:
+            raise ConversionError(f"the sign of {name} is not understood: state it as a hypothesis")
+        return x
+
+    def _index(self, e: Any, scope: Scope) -> Term:
+        if e.lower is None:
+            raise ConversionError(f"the index {e} has no range: say Idx('{e}', size)")
+        if e.lower != 0:
+            raise ConversionError(f"the free index {e} starts at {e.lower}, not at 0")
+        return T.var(str(e.label), "fin", self._size(e.upper + 1, scope))
+
+    def _size(self, e: Any, scope: Scope) -> Term:
+        return self._term(e, scope)
+
+    def _power(self, e: Any, scope: Scope) -> Term:
+        base, exponent = e.args
+        if base is sp.E:
+            return T.fn("exp", self._term(exponent, scope))
+        b = self._term(base, scope)
+        if isinstance(exponent, sp.Integer):
+            return T.power(b, int(exponent))
+        if isinstance(exponent, sp.Rational) and exponent.q == 2:
+            root = T.fn("sqrt", b)
+            return root if exponent.p == 1 else T.power(root, int(exponent.p))
+        return T.fn("rpow", b, self._term(exponent, scope))
+
+    def _entry(self, e: Any, scope: Scope) -> Term:
+        base = e.base
+        indices = tuple(self._term(i, scope) for i in e.indices)
+        name = str(base.label)
+        if base.shape is not None:
+            self._check_shape(e, base.shape, indices, scope)
+        known = self._shapes.setdefault(name, (base.shape, _is_random(base)))
+        if known != (base.shape, _is_random(base)):
+            raise ConversionError(f"{name} is declared twice, with different shapes or kinds")
+        if base in scope:
+            return T.app(T.Head(scope[base], len(indices)), *indices)
+        return T.apply(name, *indices, random=_is_random(base))
+
+    def _check_shape(self, e: Any, shape: Any, indices: tuple[Term, ...], scope: Scope) -> None:
+        if len(shape) != len(indices):
+            raise ConversionError(f"{_text(e)}: shape {shape} has {len(shape)} axes")
+        for position, (size, i, given) in enumerate(zip(shape, indices, e.indices, strict=True)):
+            if not self._norm.in_range(i, self._size(size, scope)):
+                have = (
+                    f" with range {T.show(i.children[0])}" if i.op == "var" and i.children else ""
+                )
+                raise ConversionError(
+                    f"{_text(e)}: axis {position} has size {size}, which the index {given}{have} "
+                    "is not known to fit"
+                )
+
+    # ------------------------------------------------------------------ binders
+
+    def fresh(self, size: Term) -> Term:
+        self._count += 1
+        return T.var(f"_{self._count}", "fin", size)
+
+    def _binder(self, e: Any, scope: Scope, make: Callable[[Term, Term], Term]) -> Term:
+        """SymPy lists the innermost index first."""
+        body, *limits = e.args
+        opened: list[Term] = []
+        inner = dict(scope)
+        for limit in reversed(limits):
+            if len(limit) != 3:
+                raise ConversionError(f"{_text(e)}: the index {limit[0]} has no bounds")
+            i, low, high = limit
+            lower = self._term(low, inner)
+            size = self._term(high - low + 1, inner)
+            x = self.fresh(size)
+            opened.append(x)
+            value = x if lower is T.ZERO else T.add(x, lower)
+            inner[i] = value
+            inner[i.label if isinstance(i, sp.Idx) else i] = value
+        out = self._term(body, inner)
+        for x in reversed(opened):
+            out = make(x.children[0], T.abstract(out, (x,)))
+        return out
+
+    def _determinant(self, e: Any, scope: Scope) -> Term:
+        size, row, column, body = e.args
+        n = self._term(size, scope)
+        x, y = self.fresh(n), self.fresh(n)
+        inner = {**scope, row: x, row.label: x, column: y, column.label: y}
+        return T.det(n, T.abstract(self._term(body, inner), (x, y)))
+
+    def _applied(self, e: Any, scope: Scope) -> Term:
+        name, indices, (size, i, body), order = e.args
+        n = self._term(size, scope)
+        x = self.fresh(n)
+        vector = T.abstract(self._term(body, {**scope, i: x, i.label: x}), (x,))
+        scalars = tuple(self._term(a, scope) for a in indices)
+        head = T.Head(str(name), len(scalars), (1,), (0,) * int(order))
+        return T.app(head, *scalars, n, vector)
+
+    # ------------------------------------------------------------------ formulas
+
+    def formula(self, p: Any, scope: Scope | None = None) -> Term:
+        """A statement: a relation, a connective or a quantifier."""
+        return p if isinstance(p, Term) else self._formula(p, scope or {})
+
+    def _formula(self, p: Any, scope: Scope) -> Term:
+        if p in (sp.true, sp.false, True, False):
+            raise ConversionError(
+                f"the statement arrived as {p}: SymPy evaluated it while it was built; "
+                "build it with derive.language (equal, over, times, ...)"
+            )
+        relation = _RELATIONS.get(type(p))
+        if relation is not None:
+            return relation(self._term(p.args[0], scope), self._term(p.args[1], scope))
+        match p:
+            case sp.And():
+                return T.conj(*(self._formula(a, scope) for a in _logical(p)))
+            case sp.Or():
+                return T.disj(*(self._formula(a, scope) for a in _logical(p)))
+            case sp.Not():
+                return T.negate(self._formula(p.args[0], scope))
+            case sp.Implies():
+                return T.implies(*(self._formula(a, scope) for a in p.args))
+            case L.IsInteger():
+                return T.isint(self._term(p.args[0], scope))
+            case L.ForAll() | L.Exists():
+                return self._quantifier(p, scope)
+            case L.GradientIs():
+                return self._gradient(p, scope)
+            case L.Differentiable():
+                return T.differentiable(self._term(p.args[0], scope), 0)
+            case _:
+                kind = type(p).__name__
+                raise ConversionError(f"{_text(p)} ({kind}) is not understood as a statement")
+
+    def _quantifier(self, p: Any, scope: Scope) -> Term:
+        x, body = p.args
+        op = "forall" if isinstance(p, L.ForAll) else "exists"
+        if isinstance(x, sp.IndexedBase):
+            self._count += 1
+            name = f"_{x.label}{self._count}"
+            inner = self._formula(body, {**scope, x: name})
+            arity = len(x.shape)
+            return T.quantified(op, "tensor", T.abstract_tensor(inner, name, arity), arity=arity)
+        v, condition = self._bound_symbol(x, scope)
+        label = x.label if isinstance(x, sp.Idx) else x
+        inner = self._formula(body, {**scope, x: v, label: v})
+        if condition is not None:
+            inner = T.implies(condition, inner) if op == "forall" else T.conj(condition, inner)
+        return T.forall(v, inner) if op == "forall" else T.exists(v, inner)
+
+    def _bound_symbol(self, x: Any, scope: Scope) -> tuple[Term, Term | None]:
+        """A fresh variable of the sort of `x`, and the sign that `x` is declared to have."""
+        if isinstance(x, sp.Idx):
+            return self.fresh(self._size(x.upper - x.lower + 1, scope)), None
+        self._count += 1
+        name = f"_{self._count}"
+        if not isinstance(x, sp.Symbol):
+            raise ConversionError(f"{_text(x)} cannot be quantified over")
+        if x.is_integer:
+            sort = "dim" if x.is_positive else "nat" if x.is_nonnegative else "int"
+            return T.var(name, sort), None
+        if not x.is_real:
+            raise ConversionError(f"{x} is not declared real: say Symbol('{x}', real=True)")
+        v = T.var(name, "real")
+        if x.is_positive:
+            return v, T.lt(T.ZERO, v)
+        return v, T.le(T.ZERO, v) if x.is_nonnegative else None
+
+    def _gradient(self, p: Any, scope: Scope) -> Term:
+        function, x, i, value = p.args
+        sizes = tuple(self._size(s, scope) for s in x.shape)
+        if len(sizes) != 1:
+            raise ConversionError(f"{_text(x)} needs one index to be differentiated by")
+        name = str(x.label)
+        body = T.abstract_tensor(self._term(function, scope), name, 1)
+        c = self.fresh(sizes[0])
+        partial = self._term(value, {**scope, i: c, i.label: c})
+        return T.grad(sizes, body, T.apply(name, T.bound(0)), T.abstract(partial, (c,)))
+
+
+def _is_random(base: Any) -> bool:
+    return isinstance(base, L.RandomTensor)
+
+
+def _ordered(e: Any) -> tuple[Any, ...]:
+    """The arguments in a readable order; what was built unevaluated keeps its own."""
+    if isinstance(e, sp.Add):
+        evaluated = sp.Add(*e.args) == e
+        return tuple(e.as_ordered_terms()) if evaluated and len(e.args) < 8 else e.args
+    return e.args
+
+
+def _logical(p: Any) -> tuple[Any, ...]:
+    return tuple(p.args)
+
+
+def _text(e: Any) -> str:
+    text = str(e)
+    return text if len(text) < 120 else text[:117] + "..."

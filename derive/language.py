@@ -1,0 +1,278 @@
+"""The vocabulary in which claims are written: SymPy symbols, and what SymPy lacks.
+
+Sizes, indices and tensors are SymPy's `Symbol`, `Idx` and `IndexedBase` with the assumptions that
+the kernel needs.  Quantifiers, expectation, determinants, functions of vectors and gradients are
+small SymPy nodes of our own; they hold what they are given and compute nothing.
+
+SymPy simplifies while it builds (``x/x`` becomes 1 before anyone sees it), so where a statement
+is about such an expression, `times`, `over`, `plus` and `power` build it as it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import sympy as sp
+from sympy.core.symbol import Str
+from sympy.logic.boolalg import Boolean
+
+# ---------------------------------------------------------------------------- symbols
+
+
+def dim(name: str) -> sp.Symbol:
+    """A size: an integer, at least 1."""
+    return sp.Symbol(name, integer=True, positive=True)
+
+
+def dims(names: str) -> tuple[sp.Symbol, ...]:
+    return tuple(dim(n) for n in names.split())
+
+
+def natural(name: str) -> sp.Symbol:
+    """An integer, at least 0."""
+    return sp.Symbol(name, integer=True, nonnegative=True)
+
+
+def integer(name: str) -> sp.Symbol:
+    return sp.Symbol(name, integer=True)
+
+
+def real(name: str) -> sp.Symbol:
+    return sp.Symbol(name, real=True)
+
+
+def positive(name: str) -> sp.Symbol:
+    """A positive real; the kernel sees a real and the hypothesis that it is positive."""
+    return sp.Symbol(name, positive=True)
+
+
+def index(name: str, size: Any) -> sp.Idx:
+    """An index 0 <= name < size."""
+    return sp.Idx(name, size)
+
+
+class Tensor(sp.IndexedBase):
+    """A real tensor with a shape; entries are written ``W[i, j]`` and are checked against it."""
+
+    random = False
+
+
+class RandomTensor(Tensor):
+    """A tensor of random variables; it may stand inside an expectation only."""
+
+    random = True
+
+
+def tensor(name: str, *shape: Any) -> Tensor:
+    return Tensor(name, shape=shape, real=True)
+
+
+def random_tensor(name: str, *shape: Any) -> RandomTensor:
+    return RandomTensor(name, shape=shape, real=True)
+
+
+# ---------------------------------------------------------------------------- as written
+
+
+def plus(*terms: Any) -> sp.Expr:
+    return sp.Add(*map(sp.sympify, terms), evaluate=False)
+
+
+def times(*factors: Any) -> sp.Expr:
+    return sp.Mul(*map(sp.sympify, factors), evaluate=False)
+
+
+def power(base: Any, exponent: Any) -> sp.Expr:
+    return sp.Pow(sp.sympify(base), sp.sympify(exponent), evaluate=False)
+
+
+def over(a: Any, b: Any) -> sp.Expr:
+    """a / b as it is written."""
+    return times(a, power(b, -1))
+
+
+def minus(a: Any, b: Any) -> sp.Expr:
+    return plus(a, times(-1, b))
+
+
+def call(function: Any, *args: Any) -> sp.Expr:
+    """``function(*args)`` as it is written, for SymPy's own functions."""
+    return function(*map(sp.sympify, args), evaluate=False)
+
+
+def relu(x: Any) -> sp.Expr:
+    return sp.Max(0, x)
+
+
+def total(body: Any, *indices: sp.Idx) -> sp.Expr:
+    """The sum over the whole range of every index, the first one outermost."""
+    return sp.Sum(body, *((i, 0, i.upper) for i in reversed(indices)))
+
+
+def product(body: Any, i: sp.Idx) -> sp.Expr:
+    return sp.Product(body, (i, 0, i.upper))
+
+
+def norm(entry: Callable[[sp.Idx], Any], size: Any) -> sp.Expr:
+    """The Euclidean norm of the vector with these entries."""
+    i = sp.Idx(sp.Dummy("i", integer=True), size)
+    return sp.sqrt(total(entry(i) ** 2, i))
+
+
+# ---------------------------------------------------------------------------- new terms
+
+
+class Expectation(sp.Expr):
+    """``E[x]``."""
+
+    is_real = True
+
+    def __new__(cls, x: Any) -> Expectation:
+        return sp.Expr.__new__(cls, sp.sympify(x))
+
+
+def variance(x: Any) -> sp.Expr:
+    """``E[(x - E[x])^2]``."""
+    return Expectation(plus(x, times(-1, Expectation(x))) ** 2)
+
+
+class Determinant(sp.Expr):
+    """The determinant of the size x size matrix with the entries ``entry(row, column)``."""
+
+    is_real = True
+
+    def __new__(cls, size: Any, row: Any, column: Any, body: Any) -> Determinant:
+        return sp.Expr.__new__(cls, *map(sp.sympify, (size, row, column, body)))
+
+
+def determinant(size: Any, entry: Callable[[sp.Idx, sp.Idx], Any]) -> Determinant:
+    a, b = (sp.Idx(sp.Dummy(x, integer=True), size) for x in "ab")
+    return Determinant(size, a, b, entry(a, b))
+
+
+class Applied(sp.Expr):
+    """An entry of a function of a vector, or of one of its partial derivatives.
+
+    args: name, indices, size and index and body of the vector argument, order of differentiation.
+    """
+
+    is_real = True
+
+    def __new__(cls, *args: Any) -> Applied:
+        return sp.Expr.__new__(cls, *args)
+
+
+class VectorFunction:
+    """A function of a vector of `size` entries, with values in a tensor of shape `shape`.
+
+    ``f(x)[a]`` is a component; with an empty shape ``f(x)[()]`` is the value.  ``f.partial(x)``
+    takes one more index, the component of `x` by which it is differentiated.  The vector is a
+    `Tensor` with one index, or a Python function from an index to an entry.
+    """
+
+    def __init__(self, name: str, size: Any, *shape: Any) -> None:
+        self.name, self.size, self.shape = name, sp.sympify(size), shape
+
+    def __call__(self, x: Any) -> _Value:
+        return _Value(self, x, 0)
+
+    def partial(self, x: Any) -> _Value:
+        return _Value(self, x, 1)
+
+
+class _Value:
+    def __init__(self, function: VectorFunction, x: Any, order: int) -> None:
+        self.function, self.x, self.order = function, x, order
+
+    def __getitem__(self, indices: Any) -> Applied:
+        f = self.function
+        given = indices if isinstance(indices, tuple) else (indices,)
+        expected = len(f.shape) + self.order
+        if len(given) != expected:
+            raise ValueError(f"{f.name} takes {expected} indices here, not {len(given)}")
+        i = sp.Idx(sp.Dummy("i", integer=True), f.size)
+        body = self.x[i] if isinstance(self.x, sp.IndexedBase) else self.x(i)
+        vector = sp.Tuple(f.size, i, sp.sympify(body))
+        return Applied(Str(f.name), sp.Tuple(*given), vector, sp.Integer(self.order))
+
+
+# ---------------------------------------------------------------------------- formulas
+
+
+class _Formula(Boolean):
+    """A formula of our own; SymPy's logic leaves it alone."""
+
+    def __new__(cls, *args: Any) -> Any:
+        return Boolean.__new__(cls, *map(sp.sympify, args))
+
+
+class ForAll(_Formula):
+    """For all `x`: body.  `x` is a symbol, an index, or a tensor with a shape."""
+
+
+class Exists(_Formula):
+    """There is `x` with: body."""
+
+
+class IsInteger(_Formula):
+    """The number is an integer."""
+
+
+class GradientIs(_Formula):
+    """The expression is differentiable in the tensor, with these partial derivatives.
+
+    args: expression, tensor, index, partial derivative by the entry with that index.
+    """
+
+
+class Differentiable(_Formula):
+    """The function of a vector is differentiable at its argument (args: an `Applied`)."""
+
+
+def forall(variables: Sequence[Any] | Any, body: Any) -> Any:
+    for x in reversed(variables if isinstance(variables, list | tuple) else [variables]):
+        body = ForAll(x, body)
+    return body
+
+
+def exists(x: Any, body: Any) -> Any:
+    return Exists(x, body)
+
+
+def divides(h: Any, d: Any) -> Any:
+    """h | d, for h != 0."""
+    return IsInteger(over(d, h))
+
+
+def equal(a: Any, b: Any) -> Any:
+    """a = b as it is written (SymPy's ``Eq`` would evaluate it)."""
+    return sp.Eq(sp.sympify(a), sp.sympify(b), evaluate=False)
+
+
+def at_most(a: Any, b: Any) -> Any:
+    return sp.Le(sp.sympify(a), sp.sympify(b), evaluate=False)
+
+
+def less(a: Any, b: Any) -> Any:
+    return sp.Lt(sp.sympify(a), sp.sympify(b), evaluate=False)
+
+
+def implies(p: Any, q: Any) -> Any:
+    return sp.Implies(p, q, evaluate=False)
+
+
+def iff(p: Any, q: Any) -> Any:
+    return both(implies(p, q), implies(q, p))
+
+
+def both(*parts: Any) -> Any:
+    return sp.And(*parts, evaluate=False)
+
+
+def either(*parts: Any) -> Any:
+    return sp.Or(*parts, evaluate=False)
+
+
+def negation(p: Any) -> Any:
+    return sp.Not(p, evaluate=False)

@@ -1,0 +1,235 @@
+"""How a proof script talks to the kernel.
+
+A `Prover` holds the hypotheses of one claim as theorems and offers the moves that mathematicians
+use: calculate along a chain of equations, take an instance, prove for every index, split into
+cases, argue by induction.  Every move ends in kernel rules; the lines that a reader sees
+(`Prover.lines`) are the conclusions of theorems that were made on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from derive import search
+from derive.convert import Converter
+from derive.kernel import terms as T
+from derive.kernel.rules import Item, Theorem, infer
+from derive.kernel.terms import KernelError, Lam, Term
+
+
+@dataclass(frozen=True)
+class Line:
+    """One displayed step: the theorem, and why it holds.  `shown` is the formula to print."""
+
+    theorem: Theorem
+    reason: str
+    shown: Term
+
+
+class Prover:
+    """The moves of a proof script.
+
+    Expressions and formulas may be SymPy's or the kernel's own.  `given` holds the theorems of
+    the hypotheses in order: what the symbols' declarations say, then the source's, then the
+    added ones.  `hyp(k)` is the k-th hypothesis that the claim states itself.
+    """
+
+    def __init__(self, converter: Converter, hypotheses: Sequence[Term], declared: int = 0) -> None:
+        self.converter = converter
+        self.hypotheses = tuple(hypotheses)
+        self.given = [infer("assume", [], h) for h in hypotheses]
+        self.declared = declared
+        self.lines: list[Line] = []
+        self._facts: list[Theorem] = [g for g in self.given if _is_fact(g.conclusion)]
+
+    # ------------------------------------------------------------------ reading
+
+    def term(self, e: Any) -> Term:
+        return self.converter.term(e)
+
+    def formula(self, p: Any) -> Term:
+        return self.converter.formula(p)
+
+    def hyp(self, k: int) -> Theorem:
+        return self.given[self.declared + k]
+
+    def facts(self, *more: Theorem) -> list[Theorem]:
+        """Signs and integers that are known: from hypotheses and from `fact`."""
+        return [*self._facts, *more]
+
+    def fact(self, theorem: Theorem) -> Theorem:
+        """Let the following steps use a sign or an integer that was proved."""
+        self._facts.append(theorem)
+        return theorem
+
+    def note(self, theorem: Theorem, reason: str, shown: Term | None = None) -> Theorem:
+        """Show the theorem as a line of the derivation."""
+        self.lines.append(Line(theorem, reason, theorem.conclusion if shown is None else shown))
+        return theorem
+
+    # ------------------------------------------------------------------ equations
+
+    def equal(
+        self, a: Any, b: Any, *using: Theorem, reason: str = "", show: bool = True
+    ) -> Theorem:
+        """a = b, by ring laws and the given equations, read from left to right."""
+        theorem = search.equation(self.term(a), self.term(b), using, self._facts)
+        return self.note(theorem, reason) if show else theorem
+
+    def calc(self, start: Any, *steps: tuple[Any, ...], show: bool = True) -> Theorem:
+        """``start = e1 = e2 = ...``; a step is (expression, reason, equations used ...)."""
+        first = before = self.term(start)
+        links: list[Theorem] = []
+        for expression, reason, *using in steps:
+            after = self.term(expression)
+            links.append(search.equation(before, after, using, self._facts))
+            if show:
+                self.note(links[-1], reason)
+            before = after
+        return links[0] if len(links) == 1 else self._chain(first, before, links)
+
+    def _chain(self, first: Term, last: Term, links: list[Theorem]) -> Theorem:
+        items = tuple(Item(((k, ()),), T.ONE) for k in range(len(links)))
+        try:
+            return infer("linear-combination", links, T.eq(first, last), len(links), items)
+        except KernelError:  # only the facts of the links tell that both ends are as they are
+            premises = [*links, *self._facts]
+            return infer("linear-combination", premises, T.eq(first, last), len(links), items)
+
+    def trivial(self, goal: Any, *facts: Theorem) -> Theorem:
+        """A formula that exact evaluation, sorts and known signs decide."""
+        return search.decided(self.formula(goal), self.facts(*facts))
+
+    def axiom(self, name: str, *args: Any) -> Theorem:
+        """An axiom at the arguments, without a side condition or with it as the premise."""
+        return infer("axiom", [], name, *(self.term(a) for a in args))
+
+    def cancel(self, t: Any, *facts: Theorem) -> Theorem:
+        """``t^-1 t = 1`` for a composite `t` whose sign is known."""
+        return search.cancellation(self.term(t), self.facts(*facts))
+
+    # ------------------------------------------------------------------ order
+
+    def order(
+        self, goal: Any, *items: tuple[Any, ...], facts: Sequence[Theorem] = (),
+        reason: str | None = None,
+    ) -> Theorem:  # fmt: skip
+        """An inequality as a sum of products of known ones.
+
+        An item is (cofactor, theorem ...): the product of the cofactor with the differences
+        that the theorems say are non-negative (right minus left).
+        """
+        premises: list[Theorem] = []
+        out: list[Item] = []
+        for cofactor, *theorems in items:
+            uses = []
+            for t in theorems:
+                if t not in premises:
+                    premises.append(t)
+                uses.append((premises.index(t), ()))
+            out.append(Item(tuple(uses), self.term(cofactor)))
+        theorem = self._order(self.formula(goal), premises, tuple(out), self.facts(*facts))
+        return theorem if reason is None else self.note(theorem, reason)
+
+    @staticmethod
+    def _order(
+        goal: Term, premises: list[Theorem], items: tuple[Item, ...], facts: list[Theorem]
+    ) -> Theorem:
+        count, kept = len(premises), list(facts)
+        try:
+            return infer("order", premises, goal, count, items)
+        except KernelError:
+            theorem = infer("order", [*premises, *kept], goal, count, items)
+        for f in facts:
+            fewer = [g for g in kept if g is not f]
+            try:
+                theorem = infer("order", [*premises, *fewer], goal, count, items)
+                kept = fewer
+            except KernelError:
+                continue
+        return theorem
+
+    # ------------------------------------------------------------------ logic
+
+    def both(self, *parts: Theorem) -> Theorem:
+        return infer("conj", parts)
+
+    def part(self, theorem: Theorem, i: int) -> Theorem:
+        return infer("conjunct", [theorem], i)
+
+    def mp(self, implication: Theorem, *premises: Theorem) -> Theorem:
+        """Use an implication whose premise is the conjunction of the given theorems."""
+        premise = premises[0] if len(premises) == 1 else self.both(*premises)
+        return infer("modus-ponens", [implication, premise])
+
+    def assume(self, p: Any) -> Theorem:
+        return infer("assume", [], self.formula(p))
+
+    def discharge(self, theorem: Theorem, h: Theorem | Term) -> Theorem:
+        """From h |- p: h -> p."""
+        return infer("discharge", [theorem], h.conclusion if isinstance(h, Theorem) else h)
+
+    def at(self, theorem: Theorem, *values: Any, facts: Sequence[Theorem] = ()) -> Theorem:
+        """An instance of a statement about all x (or all tensors, with a `Lam`)."""
+        for v in values:
+            value = v if isinstance(v, Lam) else self.term(v)
+            try:
+                theorem = infer("specialise", [theorem], value)
+            except KernelError:
+                theorem = infer("specialise", [theorem, *self.facts(*facts)], value)
+        return theorem
+
+    def for_all(self, theorem: Theorem, *variables: Any) -> Theorem:
+        """For all of the variables, the last innermost."""
+        for v in reversed(variables):
+            theorem = infer("generalise", [theorem], self.term(v))
+        return theorem
+
+    def for_all_tensors(self, theorem: Theorem, tensor: Any) -> Theorem:
+        """For all tensors of that name and number of indices."""
+        return infer("generalise-tensor", [theorem], str(tensor.label), len(tensor.shape))
+
+    def exists(self, goal: Any, value: Any, theorem: Theorem, *facts: Theorem) -> Theorem:
+        """There is x: p(x), from p(value); `value` is a term, or a `Lam` for a tensor."""
+        v = value if isinstance(value, Lam) else self.term(value)
+        return infer("witness", [theorem, *facts], self.formula(goal), v)
+
+    def cases(self, disjunction: Theorem, *branches: Callable[[Theorem], Theorem]) -> Theorem:
+        """Prove one conclusion in each case; a branch takes the theorem of its case.
+
+        Within a branch, the case is a fact if it is a sign.
+        """
+        proofs = []
+        for p, branch in zip(disjunction.conclusion.children, branches, strict=True):
+            case = infer("assume", [], p)
+            if _is_fact(p):
+                self._facts.append(case)
+            proofs.append(branch(case))
+            if _is_fact(p):
+                self._facts.remove(case)
+        return infer("cases", [disjunction, *proofs])
+
+    def dichotomy(self, a: Any, b: Any) -> Theorem:
+        """a <= b or b < a."""
+        return infer("dichotomy", [], self.term(a), self.term(b))
+
+    def rewrite(
+        self, equation: Theorem, theorem: Theorem, template: Callable[[Term], Term]
+    ) -> Theorem:
+        """From a = b and p(a): p(b), where ``template(x)`` is p."""
+        hole = T.var("?", "real")
+        return infer("leibniz", [equation, theorem], hole, template(hole))
+
+    def induction(self, base: Theorem, step: Theorem, variable: Any) -> Theorem:
+        """For all naturals, from the case 0 and ``p(l) -> p(l + 1)`` with `variable` free."""
+        return infer("induction", [base, self.for_all(step, variable)])
+
+    def lam(self, entry: Any, *indices: Any) -> Lam:
+        """The tensor with these entries, as a witness."""
+        return Lam(len(indices), T.abstract(self.term(entry), tuple(map(self.term, indices))))
+
+
+def _is_fact(p: Term) -> bool:
+    return p.op in ("lt", "le", "isint") or (p.op == "not" and p.children[0].op == "eq")
