@@ -73,7 +73,7 @@ def _math_table() -> dict[str, str]:
 MATH_OF: Final = _math_table()
 """Unicode character -> LaTeX that prints it in math mode."""
 
-_TEXT_SPECIAL: Final = {
+TEXT_SPECIAL: Final = {
     "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "$": r"\$",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}",
     "`": r"\textasciigrave{}", "\xa0": "~",
@@ -91,8 +91,8 @@ def in_latin_modern(char: str) -> bool:
 
 def text_char(char: str, where: str) -> str:
     """LaTeX that prints one character of running text; `where` is quoted in the refusal."""
-    if char in _TEXT_SPECIAL:
-        return _TEXT_SPECIAL[char]
+    if char in TEXT_SPECIAL:
+        return TEXT_SPECIAL[char]
     return unicode_in_text(char, where)
 
 

@@ -37,22 +37,22 @@ from derive.result import (
 
 def build(results: Sequence[Result], *, seed: int, versions: Mapping[str, str]) -> Report:
     """The whole document; topics and claims keep the order in which they come."""
-    keys = {id(result): f"claim:{place}" for place, result in enumerate(results, start=1)}
+    keyed = [(f"claim:{place}", result) for place, result in enumerate(results, start=1)]
     topics = dict.fromkeys(result.topic for result in results)
     return Report(
         seed=seed,
         counts=tuple(_count(verdict, results) for verdict in wording.MEANING),
         alarms=tuple(_alarms(results)),
         entries=tuple(
-            _entry(result, keys[id(result)])
+            _entry(result, key)
             for verdict in wording.MEANING
-            for result in results
+            for key, result in keyed
             if result.verdict is verdict
         ),
         topics=tuple(
             Topic(
                 _topic_title(topic),
-                tuple(_claim(r, keys[id(r)]) for r in results if r.topic == topic),
+                tuple(_claim(result, key) for key, result in keyed if result.topic == topic),
             )
             for topic in topics
         ),

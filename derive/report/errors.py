@@ -8,6 +8,10 @@ import unicodedata
 class ReportError(Exception):
     """A report cannot be made from this input."""
 
+    def locate(self, place: str) -> None:
+        """Say where the input stands."""
+        self.args = (f"{place}: {self}",)
+
 
 class MathSyntax(ReportError):
     """A formula that is not well-formed LaTeX math."""

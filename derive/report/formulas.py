@@ -22,6 +22,13 @@ def displayed(latex: str, room: float) -> list[str]:
     return [_aligned(broken, start, broken.lines[start : start + MAX_LINES]) for start in starts]
 
 
+def fits(latex: str, room: float) -> bool:
+    """Whether no piece keeps the lines of the formula from fitting into `room` em."""
+    broken = break_lines(read(latex), room)
+    left = width(broken.left_side)
+    return all(left + line.indent + width(line.pieces) <= room for line in broken.lines)
+
+
 def _aligned(broken: Broken, start: int, lines: list[Line]) -> str:
     rows = [_row(line, broken.fences) for line in lines]
     if broken.left_side:
@@ -51,9 +58,15 @@ def inline(latex: str, room: float) -> str:
     for fixed in (frozenset[int](), every):
         stretches = _stretches(pieces, fixed)
         if max(map(width, stretches), default=0.0) <= room:
-            return "$" + r"\allowbreak ".join(source_of(run, fixed) for run in stretches) + "$"
+            return "$" + "".join(_with_break(run, fixed) for run in stretches).rstrip() + "$"
     lines = [rf"\fitmath{{{block}}}" for block in displayed(latex, room)]
     return r"\newline " + r"\newline ".join(lines) + r"\newline "
+
+
+def _with_break(run: list[Piece], fixed: frozenset[int]) -> str:
+    """TeX may end a line after a sign or a relation of itself; elsewhere it has to be told."""
+    told = run[-1].kind in {Kind.PUNCTUATION, Kind.WIDE_SPACE}
+    return source_of(run, fixed) + (r"\allowbreak " if told else " ")
 
 
 _ENDS_LINE: Final = frozenset({

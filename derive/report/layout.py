@@ -19,12 +19,14 @@ MAX_LINES: Final = 14
 """A formula of more lines than this is set in several blocks, so that a page can end between."""
 
 DISPLAY_EM: Final = 0.96 * TEXT_WIDTH_PT / 10
-FORMULA_EM: Final = 0.98 * FORMULA_SHARE * TEXT_WIDTH_PT / 10
+FORMULA_EM: Final = 0.96 * FORMULA_SHARE * TEXT_WIDTH_PT / 10
+WIDE_EM: Final = 0.96 * (1 - TAG_SHARE) * TEXT_WIDTH_PT / 10
 REASON_EM: Final = 0.96 * REASON_SHARE * TEXT_WIDTH_PT / 9
 ENTRY_EM: Final = 24.0
 BODY_EM: Final = 0.90 * TEXT_WIDTH_PT / 10
-"""Room for a displayed formula, a formula in a row, and inline math in a reason, in the table of
-claims, in a paragraph; each a little less than the true width, as widths in Python are estimates.
+"""Room for a displayed formula, for a formula beside its reason and above it, for inline math in a
+reason, in the table of claims, in a paragraph; each a little less than the true width, because
+widths in Python are estimates.
 """
 
 

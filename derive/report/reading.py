@@ -45,6 +45,7 @@ class _Reader:
         self._at = 0
         self._latex = latex
         self._fences = 0
+        self._in_text_style = 0
 
     def refusal(self, why: str) -> MathSyntax:
         return MathSyntax(f"{why} in the formula {self._latex}")
@@ -166,14 +167,19 @@ class _Reader:
             em, tall = self._environment(), 2
         elif token in vocabulary.TWO_ARGUMENTS:
             kind, em, tall = self._two_arguments(token)
+        elif token == r"\substack":
+            em = self._stack()
         elif token == r"\sqrt":
             em, tall = self._root()
         elif token in vocabulary.SIZES:
             kind, em = self._sized(token)
         elif token == r"\not":
             kind, em = Kind.RELATION, token_width(self.take())
+        elif token in vocabulary.ONE_ARGUMENT:
+            em, tall, _ = self._argument()
+            em = 1.15 * em + 0.1
         elif token in vocabulary.UPRIGHT:
-            em = upright_width(self._verbatim_group())
+            em = self._upright()
             kind = Kind.OPERATOR if token.startswith(r"\operatorname") else kind
         elif token in vocabulary.FUNCTIONS:
             em = upright_width(token[1:])
@@ -195,6 +201,12 @@ class _Reader:
             self.take("}")
         return width(found), tallest(found), found
 
+    def _upright(self) -> float:
+        r"""Width of ``\mathrm{name}`` and its like; without braces a single letter."""
+        if self.peek() == "{":
+            return upright_width(self._verbatim_group())
+        return upright_width(self.take())
+
     def _split_number(self) -> None:
         r"""Without braces an argument is one digit: ``\frac12`` is one half."""
         token = self._tokens[self._at] if self._at < len(self._tokens) else ""
@@ -202,11 +214,15 @@ class _Reader:
             self._tokens[self._at : self._at + 1] = [token[0], token[1:]]
 
     def _two_arguments(self, token: str) -> tuple[Kind, float, int]:
+        fraction = token in vocabulary.FRACTIONS
+        self._in_text_style += fraction
         upper_em, _, _ = self._argument()
         lower_em, _, lower = self._argument()
-        if token in vocabulary.FRACTIONS:
-            return Kind.FRACTION, max(upper_em, lower_em), 1
-        kind = lower[0].kind if lower and token != r"\underset" else Kind.OPERATOR
+        self._in_text_style -= fraction
+        if fraction:
+            parentheses = 1.3 if "binom" in token else 0.0
+            return Kind.FRACTION, max(upper_em, lower_em) + parentheses, 1
+        kind = lower[0].kind if lower else Kind.ORDINARY
         return kind, max(upper_em * SCRIPT, lower_em), 1
 
     def _root(self) -> tuple[float, int]:
@@ -225,15 +241,22 @@ class _Reader:
 
     def _unknown_command(self, symbol_em: float) -> tuple[float, int]:
         """A symbol, or a command such as an accent or a font with the groups that follow it."""
-        em, tall = symbol_em, 0
-        first = True
-        while self.peek() == "{" or (self.peek() == "[" and self._tokens[self._at - 1] != " "):
-            if self.peek() == "[":
-                break
+        if self.peek() != "{":
+            return symbol_em, 0
+        em, tall = 0.1, 0
+        while self.peek() == "{":
             group_em, group_tall, _ = self._argument()
-            em = 1.15 * group_em + 0.1 if first else em + group_em
-            tall, first = max(tall, group_tall), False
+            em, tall = em + 1.15 * group_em, max(tall, group_tall)
         return em, tall
+
+    def _stack(self) -> float:
+        r"""Width of ``\substack{first \\ second}``: its widest line."""
+        self.take("{")
+        ends = frozenset({"\\\\", "}"})
+        widest = width(self.pieces(until=ends))
+        while self.take() != "}":
+            widest = max(widest, width(self.pieces(until=ends)))
+        return widest
 
     def _environment(self) -> float:
         """Width of a matrix, `cases` and the like: the widest cell of every column."""
@@ -241,6 +264,7 @@ class _Reader:
         if name == "array":
             self._verbatim_group()
         ends = frozenset({"&", "\\\\", r"\end"})
+        self._in_text_style += 1
         columns: list[float] = []
         column = 0
         while True:
@@ -253,6 +277,7 @@ class _Reader:
             column = column + 1 if token == "&" else 0
             if token != "&" and self.peek() == "[":
                 self._row_gap()
+        self._in_text_style -= 1
         if self._verbatim_group() != name:
             raise self.refusal(f"\\begin{{{name}}} is closed by another environment")
         return sum(columns) + len(columns) + 1.6
@@ -285,8 +310,10 @@ class _Reader:
         self._at = end
         if end == start:
             return piece
-        command = re.match(r"\\[A-Za-z]+", piece.source)
-        limits = command is not None and command[0] in vocabulary.WITH_LIMITS
+        command = re.match(r"\\operatorname\*|\\[A-Za-z]+", piece.source)
+        limits = (
+            command is not None and command[0] in vocabulary.WITH_LIMITS and not self._in_text_style
+        )
         script_em = SCRIPT * max(above, below) + (0.05 if max(above, below) else 0.0) + beside
         return with_scripts(piece, join(self._tokens[start:end]), script_em, limits=limits)
 
@@ -301,7 +328,7 @@ def _delimiters(marks: list[str], tall: int, fence: int) -> list[Piece]:
         Piece(
             source=command + mark,
             kind=kinds[command],
-            em=0.12 if mark == "." else 0.46 + 0.14 * tall,
+            em=0.12 if mark == "." else 0.5 + 0.13 * tall,
             tall=tall,
             fence=fence,
             fixed=rf"\{size}{sides[command]}" + mark,

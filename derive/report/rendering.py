@@ -6,7 +6,7 @@ from importlib import resources
 
 from derive.report import layout
 from derive.report.errors import ReportError
-from derive.report.formulas import displayed
+from derive.report.formulas import displayed, fits
 from derive.report.model import (
     Alarm,
     Block,
@@ -113,7 +113,7 @@ def _claim(claim: Claim) -> str:
         )
         return "\n\n".join([head, *[_block(block) for block in claim.blocks]])
     except ReportError as error:
-        error.add_note(f"in the claim {claim.code}")
+        error.locate(f"claim {claim.code}")
         raise
 
 
@@ -147,17 +147,23 @@ def _display(display: Display) -> str:
 def _row(row: Row) -> str:
     code = [set_code(row.code)] if row.code else []
     reasons = [set_text(reason, layout.REASON_EM) for reason in row.reasons if reason]
+    tag = escape(row.tag)
     if not row.latex:
-        return command("row", escape(row.tag), "".join(code), r" \\ ".join(reasons))
-    first, *others = [
-        command("fitmath", block) for block in displayed(row.latex, layout.FORMULA_EM)
-    ]
+        return command("row", tag, "".join(code), _lines(reasons))
+    name, room = ("row", layout.FORMULA_EM)
+    if not fits(row.latex, room):
+        name, room = ("widerow", layout.WIDE_EM)
+    first, *others = [command("fitmath", block) for block in displayed(row.latex, room)]
     return "\n".join(
         [
-            command("row", escape(row.tag), first, r" \\ ".join(code + reasons)),
-            *[command("row", "", block, "") for block in others],
+            command(name, tag, first, _lines(code + reasons)),
+            *[command(name, "", block, "") for block in others],
         ]
     )
+
+
+def _lines(texts: list[str]) -> str:
+    return r" \\ ".join(texts)
 
 
 # -- what differs between runs ---------------------------------------------------------------

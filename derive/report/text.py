@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Final
 
-from derive.report.characters import text_char
+from derive.report.characters import TEXT_SPECIAL, text_char
 from derive.report.errors import TextSyntax
 from derive.report.formulas import inline
 
@@ -37,7 +37,7 @@ def plain(text: str) -> str:
         for place, part in enumerate(parts)
     )
     ascii_only = "".join(flat).replace("\\", "").replace("$", "")
-    return "".join(text_char(char, text) for char in ascii_only if char.isprintable())
+    return "".join(TEXT_SPECIAL.get(char, char) for char in ascii_only if char.isprintable())
 
 
 def escape(text: str) -> str:

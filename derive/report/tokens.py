@@ -14,16 +14,19 @@ from derive.report.errors import MathSyntax
 TEXT_COMMANDS: Final = frozenset(
     rf"\{name}" for name in ("text", "textrm", "textbf", "textit", "texttt", "textsf", "mbox")
 )
-_TOKEN: Final = re.compile(r"\\[A-Za-z]+\*?|\\.|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
+_TOKEN: Final = re.compile(r"\\operatorname\*|\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
+_CAPITALS_ONLY: Final = re.compile(r"(\\math(?:bb|cal))\s*\{?\s*[^A-Z{\s]")
+_INDICATOR: Final = re.compile(r"\\mathbb\s*(?:1|\{\s*1\s*\})")  # the font has no digits
 _FORBIDDEN: Final = {False: frozenset("%#$"), True: frozenset("%#")}  # keyed by "inside text"
 
 
 def tokenize(latex: str) -> list[str]:
     """Tokens of a formula, every one printable; refuses ``$``, ``#`` and ``%`` outside text."""
+    _refuse_missing_letters(latex)
     tokens: list[str] = []
     text_depth = 0
     awaiting_text = False
-    for token in _TOKEN.findall(latex):
+    for token in _TOKEN.findall(_INDICATOR.sub(r"\\mathbf{1}", latex)):
         if token.isspace():
             tokens.append(" ")
             continue
@@ -33,6 +36,13 @@ def tokenize(latex: str) -> list[str]:
         text_depth = _text_depth(text_depth, token, awaiting_text)
         awaiting_text = token in TEXT_COMMANDS
     return tokens
+
+
+def _refuse_missing_letters(latex: str) -> None:
+    """The calligraphic and blackboard fonts print other signs where they lack a letter."""
+    lacking = _CAPITALS_ONLY.search(_INDICATOR.sub("", latex))
+    if lacking:
+        raise MathSyntax(f"{lacking[1]} has capital letters only; found in the formula {latex}")
 
 
 def join(tokens: list[str]) -> str:

@@ -13,9 +13,13 @@ def _commands(names: str) -> frozenset[str]:
 
 FRACTIONS: Final = _commands("frac dfrac tfrac binom dbinom cfrac")
 TWO_ARGUMENTS: Final = FRACTIONS | _commands("overset underset stackrel")
+ONE_ARGUMENT: Final = _commands(
+    "mathbb mathcal mathbf mathit mathsf mathfrak boldsymbol bm hat bar tilde vec dot ddot "
+    "overline underline widehat widetilde"
+)
 WITH_LIMITS: Final = _commands(
     "sum prod bigcup bigcap bigoplus bigotimes coprod max min sup inf lim limsup liminf "
-    "underbrace overbrace argmax argmin"
+    "underbrace overbrace operatorname*"
 )
 BIG_OPERATORS: Final = _commands("sum prod int bigcup bigcap bigoplus bigotimes coprod")
 FUNCTIONS: Final = _commands(
@@ -27,7 +31,7 @@ SIZES: Final = _commands(
     "big Big bigg Bigg bigl Bigl biggl Biggl bigr Bigr biggr Biggr bigm Bigm biggm Biggm"
 )
 UPRIGHT: Final = _commands(
-    "text textrm textbf textit texttt textsf mbox mathrm operatorname mathtt"
+    "text textrm textbf textit texttt textsf mbox mathrm mathtt operatorname operatorname*"
 )
 STYLES: Final = _commands("displaystyle textstyle scriptstyle limits nolimits")
 
@@ -38,14 +42,14 @@ _RELATIONS: Final = (
 )
 _WEAK: Final = (
     "in notin ni subset subseteq supset supseteq mid nmid to mapsto parallel perp rightarrow "
-    "leftarrow longrightarrow hookrightarrow vdash models"
+    "leftarrow leftrightarrow longrightarrow hookrightarrow vdash models"
 )
 _ARROWS: Final = (
     "implies iff impliedby Rightarrow Leftarrow Leftrightarrow Longrightarrow Longleftarrow "
     "Longleftrightarrow"
 )
 _SUMS: Final = "pm mp oplus cup cap lor land vee wedge setminus sqcup"
-_PRODUCTS: Final = "cdot times odot otimes circ ast star div bullet"
+_PRODUCTS: Final = "cdot times odot otimes circ bmod ast star div bullet"
 _OPENING: Final = "langle lfloor lceil lbrace lbrack lvert lVert"
 _CLOSING: Final = "rangle rfloor rceil rbrace rbrack rvert rVert"
 

@@ -35,6 +35,7 @@ _COMMANDS: Final = {
     "mid": 0.28, "nmid": 0.28, "to": 1.0, "mapsto": 1.0, "implies": 2.2, "iff": 2.4,
     "Longrightarrow": 1.65, "Longleftrightarrow": 1.85, "longrightarrow": 1.65,
     "Rightarrow": 1.0, "Leftrightarrow": 1.0, "coloneqq": 1.0, "circ": 0.5, "gg": 1.0, "ll": 1.0,
+    "bmod": 1.9,
     "sum": 1.45, "prod": 1.28, "int": 1.0, "bigcup": 1.12, "bigcap": 1.12, "bigoplus": 1.52,
     ",": 0.17, ":": 0.23, ">": 0.23, ";": 0.28, "!": -0.17, " ": 0.34, "quad": 1.0, "qquad": 2.0,
     "displaystyle": 0.0, "textstyle": 0.0, "scriptstyle": 0.0, "limits": 0.0, "nolimits": 0.0,

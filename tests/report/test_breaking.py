@@ -1,0 +1,195 @@
+"""Breaking formulas: no token is lost or moved, lines fit, breaks stand where authors put them."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from derive.report import MathSyntax
+from derive.report.breaking import Broken, break_lines
+from derive.report.formulas import displayed, inline
+from derive.report.pieces import source_of, width
+from derive.report.reading import read
+from derive.report.tokens import tokenize
+
+D = r"d_{\text{model}}"
+ATOMS = ["x", "g_a", "x_{i}^{2}", r"\alpha", "12", "f'", r"\text{ for all } i", r"\hat{x}", "n!"]
+SIGNS = ["+", "-", r"\cdot", "", ",", r"\,", r"\quad", "=", r"\le", r"\implies"]
+AROUND = [
+    r"\left(%s\right)",
+    r"\left\{%s\right\}^{2}",
+    "(%s)",
+    rf"\sum_{{a=0}}^{{{D}-1}} %s",
+    r"\frac{%s}{2}",
+    r"\sqrt{%s}",
+    r"\begin{pmatrix} %s & 1 \\ 0 & 1 \end{pmatrix}",
+]
+
+
+def random_formula(rng: random.Random, around: list[str], depth: int = 4) -> str:
+    """A formula of random shape; `around` are the constructs that may hold another one."""
+    if depth == 0 or rng.random() < 0.25:
+        return rng.choice(ATOMS)
+    if rng.random() < 0.5:
+        return rng.choice(around) % random_formula(rng, around, depth - 1)
+    terms = [random_formula(rng, around, depth - 1) for _ in range(rng.randrange(2, 5))]
+    return f" {rng.choice(SIGNS)} ".join(terms)
+
+
+SEEDS = st.integers(0, 2**32 - 1).map(random.Random)
+FORMULAS = SEEDS.map(lambda rng: random_formula(rng, AROUND))
+FLAT_FORMULAS = SEEDS.map(lambda rng: random_formula(rng, AROUND[:-1]))
+ROOMS = st.floats(min_value=4.0, max_value=50.0)
+seeded = settings(derandomize=True, deadline=None)
+
+
+def solid(latex: str) -> list[str]:
+    return [token for token in tokenize(latex) if token != " "]
+
+
+def lines_of(broken: Broken) -> list[float]:
+    left = width(broken.left_side)
+    return [left + line.indent + width(line.pieces) for line in broken.lines]
+
+
+@seeded
+@given(FORMULAS)
+def test_reading_keeps_every_token(latex: str) -> None:
+    assert solid(source_of(read(latex))) == solid(latex)
+
+
+@seeded
+@given(FORMULAS, ROOMS)
+def test_breaking_keeps_every_piece_in_order(latex: str, room: float) -> None:
+    pieces = read(latex)
+    broken = break_lines(pieces, room)
+    kept = [*broken.left_side, *[piece for line in broken.lines for piece in line.pieces]]
+    assert kept == pieces
+
+
+@seeded
+@given(FLAT_FORMULAS, ROOMS)
+def test_displayed_text_has_the_same_tokens(latex: str, room: float) -> None:
+    shown = " ".join(_without_layout(block) for block in displayed(latex, room))
+    assert _comparable(shown) == _comparable(latex)
+
+
+def _without_layout(block: str) -> str:
+    """What stands on the lines of a block, without alignment and indentation."""
+    if "aligned" not in block:
+        return block
+    rows = [row.removesuffix(r" \\") for row in block.splitlines()[1:-1]]
+    return " ".join(_row_without_layout(row) for row in rows)
+
+
+def _row_without_layout(row: str) -> str:
+    left, _, rest = row.partition("& ")
+    left = "" if left.startswith(r"\phantom") else left
+    return left + re.sub(r"^\\hspace\{[0-9.]+em\} \{\} ", "", rest)
+
+
+def _comparable(latex: str) -> list[str]:
+    """Tokens, with fences of every size alike and texts side by side joined."""
+    fences = re.sub(r"\\(?:left|right|(?:big|Big|bigg)[lr])(?![A-Za-z])", " FENCE ", latex)
+    return solid(re.sub(r"\s*\}\s*\\text\{\s*", " ", fences))
+
+
+@seeded
+@given(FORMULAS, ROOMS)
+def test_a_fence_is_fixed_exactly_when_a_break_splits_it(latex: str, room: float) -> None:
+    broken = break_lines(read(latex), room)
+    parts = [broken.left_side + broken.lines[0].pieces, *[line.pieces for line in broken.lines[1:]]]
+    for part in parts:
+        source = source_of(part, broken.fences)
+        assert len(re.findall(r"\\left(?![a-z])", source)) == len(
+            re.findall(r"\\right(?![a-z])", source)
+        )
+
+
+@seeded
+@given(st.lists(st.sampled_from(ATOMS), min_size=2, max_size=60), ROOMS)
+def test_lines_of_a_sum_fit(terms: list[str], room: float) -> None:
+    broken = break_lines(read(" + ".join(terms)), max(room, 8.0))
+    assert all(em <= max(room, 8.0) + 1e-9 for em in lines_of(broken))
+
+
+def test_what_fits_is_not_broken() -> None:
+    assert displayed("a = b + c", 20.0) == ["a = b + c"]
+
+
+def test_relations_are_aligned_one_a_line() -> None:
+    chain = r"y_c = \sum_{a=0}^{d-1} g_a J_{a c} + g_c = g_c + z_{c} + z_{d} \le w_{c} + v_{c}"
+    (block,) = displayed(chain, 14.0)
+    rows = block.splitlines()[1:-1]
+    assert rows[0].startswith("y_c & =")
+    assert [row.split()[1] for row in rows[1:]] == ["=", r"\le"]
+
+
+def test_sums_break_before_the_sign_outside_parentheses() -> None:
+    formula = r"x = \left(a_{1} + a_{2} + a_{3}\right) b + \left(a_{4} + a_{5} + a_{6}\right) c"
+    broken = break_lines(read(formula), 12.0)
+    assert broken.fences == frozenset()
+    assert broken.lines[1].pieces[0].source == "+"
+
+
+def test_a_unary_minus_stays_with_its_term() -> None:
+    terms = " = ".join(["-a_{1} b_{1}"] * 8)
+    for line in break_lines(read(terms), 10.0).lines[1:]:
+        assert line.pieces[0].source != "-"
+
+
+def test_a_split_fence_takes_a_fixed_size() -> None:
+    inner = " + ".join(f"x_{{{i}}}" for i in range(30))
+    (block,) = displayed(rf"\left({inner}\right)^{{2}}", 15.0)
+    assert r"\bigl(" in block
+    assert r"\bigr)^{2}" in block
+    assert r"\left" not in block
+
+
+def test_sympy_braces_around_a_split_fence_go() -> None:
+    inner = " + ".join(rf"\frac{{p_{{{i}}}}}{{q}}" for i in range(20))
+    (block,) = displayed(rf"\cos{{\left({inner} \right)}}", 15.0)
+    assert r"\cos \Bigl(" in block
+    assert block.count("{") == block.count("}")
+
+
+def test_very_long_formulas_come_in_blocks() -> None:
+    blocks = displayed("y = " + " + ".join(f"x_{{{i}}}" for i in range(400)), 12.0)
+    assert len(blocks) > 3
+    assert all(block.startswith(r"\begin{aligned}[t]") for block in blocks)
+    assert all(block.splitlines()[1].startswith(r"\phantom{y}") for block in blocks[1:])
+
+
+def test_long_text_breaks_between_words() -> None:
+    (block,) = displayed(r"\text{" + "many words in a row " * 6 + "}", 20.0)
+    assert r"\text{many words in a row many" in block
+
+
+def test_inline_math_opens_fences_only_when_it_must() -> None:
+    formula = r"\left(" + " + ".join(["x_{1}"] * 12) + r"\right)"
+    assert r"\left(" in inline(formula, 40.0)
+    assert r"\bigl(" in inline(formula, 8.0)
+
+
+@pytest.mark.parametrize(
+    "latex",
+    [
+        "a_{b",
+        "a & b",
+        r"a \\ b",
+        r"\left( a",
+        r"a \right)",
+        "}",
+        r"\frac{1}",
+        "x^",
+        r"\begin{matrix} a \end{cases}",
+        r"\text{a",
+    ],
+)
+def test_malformed_formulas_are_refused_with_the_formula(latex: str) -> None:
+    with pytest.raises(MathSyntax, match=re.escape(latex)):
+        read(latex)

@@ -1,0 +1,249 @@
+"""The whole document: completeness, determinism, refusals, and that TeX sets it cleanly."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+import report_samples as samples
+
+from derive.report import (
+    ReportError,
+    TexFailed,
+    TexMissing,
+    UnprintableCharacter,
+    compile_pdf,
+    write_report,
+)
+from derive.report.rendering import RUN_BEGIN, RUN_END
+from derive.result import (
+    AxiomView,
+    CounterexampleView,
+    HypothesisView,
+    Origin,
+    Result,
+    Source,
+    StepView,
+    TwinStatus,
+    TwinView,
+    Verdict,
+)
+
+needs_tex = pytest.mark.skipif(
+    shutil.which("latexmk") is None or shutil.which("xelatex") is None,
+    reason="latexmk and xelatex are not installed",
+)
+
+
+def text_of(results: list[Result] | tuple[Result, ...], out: Path, seed: int = 0) -> str:
+    return write_report(results, out, seed=seed, versions=samples.VERSIONS).read_text("utf-8")
+
+
+MARKED = Result(
+    id="markId",
+    title="markTitle",
+    topic="Marktopic",
+    source=Source("markDocument", ("markPlaceA", "markPlaceB"), "markSays"),
+    statement="M_{1001}",
+    verdict=Verdict.CONDITIONAL,
+    expected=Verdict.REFUTED,
+    hypotheses=(
+        HypothesisView("M_{1002}", Origin.SOURCE, True, "markNoteA"),
+        HypothesisView("M_{1003}", Origin.ADDED, False, "markNoteB"),
+    ),
+    steps=(StepView("M_{1004}", "markRule", "markReason"),),
+    axioms=(AxiomView("markAxiom", "markCitation", "M_{1005}"),),
+    counterexamples=(CounterexampleView({"M_{1006}": "1007"}, "M_{1008}", "M_{1009}"),),
+    witness={"M_{1010}": "1011"},
+    correction="M_{1012}",
+    correction_steps=(StepView("M_{1013}", "markRuleC", "markReasonC"),),
+    replayed=True,
+    twin=TwinView(TwinStatus.AGREES, 1014, 1.5e-11, 2.5e-10, "markTwinReason"),
+    reason="markWhy",
+    remark="markRemark",
+    seconds_symbolic=1015.25,
+    seconds_numeric=1016.75,
+)
+
+
+def test_every_field_of_a_result_appears(tmp_path: Path) -> None:
+    text = text_of([MARKED], tmp_path).replace(r"\allowbreak{}", "")
+    words = re.findall(r"\bmark[A-Z]\w*|\bM_\{1\d{3}\}|\b10(?:07|11|14)\b", repr(MARKED))
+    assert len(words) > 25
+    assert [word for word in words if word not in text] == []
+    for shown in ("Marktopic", r"\markconditional", "expected: refuted", "replayed", "1015.25"):
+        assert shown in text
+    for shown in ("1016.75", r"1.5 \cdot 10^{-11}", r"2.5 \cdot 10^{-10}", "Agrees"):
+        assert shown in text
+    for shown in ("from the source, used", "added, not needed"):
+        assert shown in text
+
+
+def test_the_marked_result_leaves_no_field_at_its_default() -> None:
+    bare = Result("", "", "", MARKED.source, "", Verdict.PROVED, Verdict.PROVED)
+    for field in fields(Result):
+        assert getattr(MARKED, field.name) != getattr(bare, field.name) or field.name == "source"
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_every_verdict_has_its_mark_in_words(verdict: Verdict, tmp_path: Path) -> None:
+    text = text_of([replace(MARKED, verdict=verdict)], tmp_path)
+    mark = rf"\mark{verdict.value.replace('-', '')}"
+    assert text.count(mark) == 4  # definition, count, table, heading
+
+
+def test_refuted_and_conditional_come_first_with_their_counterexample(tmp_path: Path) -> None:
+    text = text_of(samples.ALL, tmp_path)
+    table = text[text.index(r"\begin{entries}") : text.rindex(r"\end{entries}")]
+    marks = re.findall(r"\\entry\{(\\mark\w+)\}", table)
+    assert marks[:2] == [r"\markrefuted", r"\markconditional"]
+    assert r"9 \neq 10" in table.replace(r"\allowbreak ", "")
+
+
+def test_disagreement_and_surprise_are_announced(tmp_path: Path) -> None:
+    text = text_of(samples.ALL, tmp_path)
+    assert "Numeric twins that disagree with a proof: 1." in text
+    assert "Verdicts that differ from the expected one: 1." in text
+    assert r"\alarm{" not in text_of([samples.HEADS], tmp_path).split(r"\begin{document}")[1]
+
+
+def without_run(text: str) -> str:
+    start, end = text.index(RUN_BEGIN), text.index(RUN_END)
+    return text[:start] + text[end:]
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    slower = [replace(r, seconds_symbolic=r.seconds_symbolic + 1) for r in samples.ALL]
+    first = text_of(samples.ALL, tmp_path / "a")
+    assert text_of(samples.ALL, tmp_path / "b") == first
+    second = write_report(slower, tmp_path / "c", seed=0, versions={"python": "9"}).read_text()
+    assert second != first
+    assert without_run(second) == without_run(first)
+
+
+def test_an_empty_report_is_a_report(tmp_path: Path) -> None:
+    assert r"\noclaims" in text_of([], tmp_path)
+
+
+def test_the_same_claim_twice_has_two_targets(tmp_path: Path) -> None:
+    text = text_of([MARKED, MARKED], tmp_path)
+    assert "{claim:1}" in text
+    assert "{claim:2}" in text
+
+
+def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OSError, match="file"):
+        text_of([MARKED], tmp_path / "file" / "out")
+
+
+def test_a_failed_write_leaves_the_old_report_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text_of([MARKED], tmp_path)
+    old = (tmp_path / "report.tex").read_bytes()
+
+    def refuse(*_: object) -> None:
+        raise PermissionError("no")
+
+    monkeypatch.setattr("derive.report.writing.os.replace", refuse)
+    with pytest.raises(PermissionError):
+        text_of([], tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["report.tex"]
+    assert (tmp_path / "report.tex").read_bytes() == old
+
+
+def test_a_character_without_glyph_names_itself_and_its_claim(tmp_path: Path) -> None:
+    strange = replace(MARKED, remark="这")
+    with pytest.raises(UnprintableCharacter, match=r"claim markId.*U\+8FD9"):
+        text_of([strange], tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_malformed_formula_names_its_claim(tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match="claim markId"):
+        text_of([replace(MARKED, statement=r"\frac{1}{2")], tmp_path)
+
+
+def test_without_tex_the_packages_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tex = write_report([MARKED], tmp_path, seed=0, versions={})
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TexMissing, match="latexmk texlive-xetex texlive-latex-recommended"):
+        compile_pdf(tex)
+    assert tex.exists()
+
+
+# -- with TeX --------------------------------------------------------------------------------
+
+
+def random_step(rng: random.Random) -> StepView:
+    """A chain of sums and products as long as real derivations get, and longer."""
+
+    def term(depth: int) -> str:
+        index = rng.choice("abcijk")
+        match rng.randrange(7 if depth else 4):
+            case 0:
+                return rf"g_{{{index}}} J_{{{index} c}}"
+            case 1:
+                return rf"\frac{{\partial L_{{{index}}}}}{{\partial x_{{{index}}}^{{({index})}}}}"
+            case 2:
+                return rf"\cos{{\left(\frac{{p}}{{10000^{{2{index}/d}}}} \right)}}"
+            case 3:
+                return rf"{rng.randrange(1, 99)} \sigma^{{2}}"
+            case 4:
+                return rf"\sum_{{{index}=0}}^{{{samples.D}-1}} {term(depth - 1)}"
+            case 5:
+                return rf"\left({term(depth - 1)} - {term(depth - 1)}\right)^{{2}}"
+            case _:
+                return rf"\sqrt{{{term(depth - 1)} + {term(depth - 1)}}}"
+
+    def side() -> str:
+        return " + ".join(term(3) for _ in range(rng.randrange(1, 7)))
+
+    chain = " = ".join(side() for _ in range(rng.randrange(1, 4)))
+    return StepView(chain, "some.rule_name", f"since ${term(1)} \\le {term(1)}$")
+
+
+def hard_results() -> list[Result]:
+    rng = random.Random(20240607)
+    steps = tuple(random_step(rng) for _ in range(40))
+    sums = "y = " + " + ".join(f"x_{{{i}}}" for i in range(500))
+    lines = (*steps, StepView(sums, "sum.very_long"), StepView(r"\text{" + "word " * 60 + "}", ""))
+    long_title = f"A claim about ${steps[0].latex}$ " * 2
+    wordy = Source("a" * 90, tuple(f"B{i:02}" for i in range(40)), f"It says ${steps[1].latex}$.")
+    hard = replace(
+        MARKED, title=long_title, source=wordy, statement=steps[2].latex, steps=lines, id="x/" * 60
+    )
+    return [*samples.ALL, hard]
+
+
+@needs_tex
+def test_tex_sets_the_report_cleanly(tmp_path: Path) -> None:
+    tex = write_report(hard_results(), tmp_path / "with space", seed=0, versions=samples.VERSIONS)
+    pdf = compile_pdf(tex)
+    assert pdf.read_bytes().startswith(b"%PDF")
+    log = tex.with_suffix(".log").read_text("utf-8", errors="replace")
+    overfull = [float(pt) for pt in re.findall(r"Overfull \\[hv]box \(([\d.]+)pt", log)]
+    assert max(overfull, default=0.0) <= 5.0
+    assert "Missing character" not in log
+    assert "undefined" not in log
+    assert "multiply" not in log
+    scaled = re.findall(r"report: formula scaled from ([\d.]+)pt to ([\d.]+)pt", log)
+    assert len(scaled) <= 3
+    assert sorted(p.suffix for p in tex.parent.iterdir()) == [".log", ".pdf", ".tex"]
+
+
+@needs_tex
+def test_tex_errors_end_with_the_log(tmp_path: Path) -> None:
+    tex = write_report(
+        [replace(MARKED, statement=r"\undefinedcommand x")], tmp_path, seed=0, versions={}
+    )
+    with pytest.raises(TexFailed, match="undefinedcommand"):
+        compile_pdf(tex)
+    assert tex.exists()
