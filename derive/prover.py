@@ -8,7 +8,8 @@ cases, argue by induction.  Every move ends in kernel rules; the lines that a re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +43,11 @@ class Prover:
         self.given = [infer("assume", [], h) for h in hypotheses]
         self.declared = declared
         self.lines: list[Line] = []
-        self._facts: list[Theorem] = [g for g in self.given if _is_fact(g.conclusion)]
+        self.opened = 0
+        self._facts: list[Theorem] = []
+        self._known: list[Theorem] = []
+        for g in self.given:
+            self._learn(g)
 
     # ------------------------------------------------------------------ reading
 
@@ -54,6 +59,31 @@ class Prover:
 
     def hyp(self, k: int) -> Theorem:
         return self.given[self.declared + k]
+
+    def _learn(self, theorem: Theorem) -> None:
+        """Remember what is assumed, and each part of it."""
+        self._known.append(theorem)
+        if theorem.conclusion.op == "and":
+            for k in range(len(theorem.conclusion.children)):
+                self._learn(self.part(theorem, k))
+        elif _is_fact(theorem.conclusion):
+            self._facts.append(theorem)
+
+    def known(self) -> list[Theorem]:
+        """What is assumed at this point, with the parts of conjunctions."""
+        return list(self._known)
+
+    @contextmanager
+    def supposing(self, p: Any) -> Iterator[Theorem]:
+        """Assume `p` within the block."""
+        marks = len(self._known), len(self._facts)
+        case = infer("assume", [], self.formula(p))
+        self._learn(case)
+        try:
+            yield case
+        finally:
+            del self._known[marks[0] :]
+            del self._facts[marks[1] :]
 
     def facts(self, *more: Theorem) -> list[Theorem]:
         """Signs and integers that are known: from hypotheses and from `fact`."""
@@ -197,18 +227,11 @@ class Prover:
         return infer("witness", [theorem, *facts], self.formula(goal), v)
 
     def cases(self, disjunction: Theorem, *branches: Callable[[Theorem], Theorem]) -> Theorem:
-        """Prove one conclusion in each case; a branch takes the theorem of its case.
-
-        Within a branch, the case is a fact if it is a sign.
-        """
+        """Prove one conclusion in each case; a branch takes the theorem of its case."""
         proofs = []
         for p, branch in zip(disjunction.conclusion.children, branches, strict=True):
-            case = infer("assume", [], p)
-            if _is_fact(p):
-                self._facts.append(case)
-            proofs.append(branch(case))
-            if _is_fact(p):
-                self._facts.remove(case)
+            with self.supposing(p) as case:
+                proofs.append(branch(case))
         return infer("cases", [disjunction, *proofs])
 
     def dichotomy(self, a: Any, b: Any) -> Theorem:

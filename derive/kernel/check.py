@@ -111,16 +111,16 @@ def required(kind: str, goal: Term, values: dict[Term | str, Term | Lam]) -> lis
         if values:
             raise Rejected("log: a proof has no values")
         return [(goal, *obligations(goal))]
-    at = _at_values(goal, values)
+    at = at_values(goal, values)
     if kind == "witness":
         return [(at,)]
     if kind == "counterexample":
         broken = [goal, *obligations(goal)]
-        return [(T.negate(_at_values(p, values)),) for p in broken]
+        return [(T.negate(at_values(p, values)),) for p in broken]
     raise Rejected(f"log: there is no kind {kind!r}")
 
 
-def _at_values(p: Term, values: dict[Term | str, Term | Lam]) -> Term:
+def at_values(p: Term, values: dict[Term | str, Term | Lam]) -> Term:
     """The formula at closed values that lie in the ranges of their symbols."""
     scalars: dict[Term, Term] = {}
     tensors: dict[str, Lam] = {}

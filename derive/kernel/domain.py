@@ -127,12 +127,13 @@ def _condition(t: Term, norm: Normaliser) -> Term | None:
 
 
 def _power_condition(t: Term, norm: Normaliser) -> Term | None:
-    """A real power needs a positive base, or zero with a positive exponent."""
+    """A positive base; or an integer exponent, not negative at zero; or zero to a positive one."""
     base, exponent = t.children
     e = literal(norm.poly(exponent))
     if e is not None and e.denominator == 1 and e >= 0:
         return None
     if norm.sign(norm.term(base)) is Sign.POS:
         return None
-    zero = T.conj(T.eq(base, T.ZERO), T.lt(T.ZERO, exponent))
-    return T.disj(T.lt(T.ZERO, base), zero)
+    nonzero = T.negate(T.eq(base, T.ZERO))
+    whole = T.conj(T.isint(exponent), T.disj(T.le(T.ZERO, exponent), nonzero))
+    return T.disj(T.lt(T.ZERO, base), whole, T.conj(T.eq(base, T.ZERO), T.lt(T.ZERO, exponent)))

@@ -1,0 +1,144 @@
+"""The automatic prover: simple strategies over the moves of `Prover`.
+
+It looks for ring identities, uses hypotheses as rewriting rules, completes them with the
+identities of the functions that occur (``sin^2 + cos^2 = 1``, ``x^-1 x = 1``) and splits into
+cases at maxima, minima and absolute values.  It may fail; it cannot be wrong, since every move
+ends in kernel rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from derive import search
+from derive.kernel import terms as T
+from derive.kernel.normal import Normaliser
+from derive.kernel.rules import Theorem, infer
+from derive.kernel.terms import KernelError, Term
+from derive.prover import Prover
+
+MAX_SPLITS: Final = 3
+
+
+def prove(p: Prover, goal: Term, splits: int = MAX_SPLITS) -> Theorem:
+    """A theorem with conclusion `goal`; raises `search.NotFound` or `KernelError`."""
+    match goal.op:
+        case "and" if goal.children:
+            return infer("conj", [prove(p, c, splits) for c in goal.children])
+        case "imp":
+            return _implication(p, goal, splits)
+        case "forall" if goal.data[0] != "tensor":
+            return _universal(p, goal, splits)
+        case "eq" | "le" | "lt":
+            return _relation(p, goal, splits)
+        case "isint":
+            return infer("integer", _needed(p, goal), goal.children[0])
+        case _:
+            return search.decided(goal, p.facts())
+
+
+def _needed(p: Prover, goal: Term) -> list[Theorem]:
+    try:
+        infer("integer", [], goal.children[0])
+    except KernelError:
+        return p.facts()
+    return []
+
+
+def _implication(p: Prover, goal: Term, splits: int) -> Theorem:
+    premise, conclusion = goal.children
+    with p.supposing(premise) as case:
+        theorem = prove(p, conclusion, splits)
+    return infer("discharge", [theorem], case.conclusion)
+
+
+def _universal(p: Prover, goal: Term, splits: int) -> Theorem:
+    x = fresh(goal.data[0], goal.children[:-1], p)
+    theorem = prove(p, T.instantiate(goal.children[-1], (x,)), splits)
+    return infer("generalise", [theorem], x)
+
+
+def fresh(sort: str, size: tuple[Term, ...], p: Prover) -> Term:
+    p.opened += 1
+    return T.var(f"_x{p.opened}", sort, *size)
+
+
+def _relation(p: Prover, goal: Term, splits: int) -> Theorem:
+    try:
+        return _directly(p, goal)
+    except (search.NotFound, KernelError) as error:
+        if splits == 0:
+            raise
+        split = _split(goal, p)
+        if split is None:
+            raise
+        failure = error
+    try:
+        a, b = split
+        branch: Callable[[Theorem], Theorem] = lambda case: prove(p, goal, splits - 1)  # noqa: E731
+        return p.cases(p.dichotomy(a, b), branch, branch)
+    except (search.NotFound, KernelError):
+        raise failure from None
+
+
+def _directly(p: Prover, goal: Term) -> Theorem:
+    a, b = goal.children
+    if goal.op != "eq":
+        try:
+            return p.order(goal)
+        except KernelError:
+            known = [g for g in p.known() if g.conclusion.op in ("eq", "le", "lt")]
+            return p.order(goal, *((T.ONE, g) for g in known))
+    equations = [g for g in p.known() if _is_equation(g.conclusion)]
+    return p.equal(a, b, *equations, *_identities(p, goal), show=False)
+
+
+def _is_equation(c: Term) -> bool:
+    while c.op == "forall" and c.data[0] != "tensor":
+        c = c.children[-1]
+    return c.op == "eq"
+
+
+def _identities(p: Prover, goal: Term) -> list[Theorem]:
+    """Instances of axioms for the functions and composite inverses in the goal."""
+    out: list[Theorem] = []
+    norm = Normaliser()
+    poly = norm.poly(T.sub(*goal.children))
+    for t in search.inverses(poly):
+        try:
+            out.append(p.cancel(t))
+        except KernelError:
+            continue
+    atoms = dict.fromkeys(t for m in poly for t, _ in m.factors)
+    for x in dict.fromkeys(t.children[0] for t in atoms if t.op == "fn" and t.data == "sin"):
+        if not any(s.data[0].startswith("%") for s in T.free_symbols(x) if isinstance(s, Term)):
+            out.append(p.axiom("pythagoras", x))
+    return out
+
+
+def _split(goal: Term, p: Prover) -> tuple[Term, Term] | None:
+    """A comparison that decides a maximum, minimum or absolute value in the goal."""
+    done = {g.conclusion for g in p.facts()}
+    for t in T.subterms(goal):
+        if t.op != "fn" or t.data not in ("max", "min", "abs") or t.loose:
+            continue
+        a, b = (T.ZERO, t.children[0]) if t.data == "abs" else t.children[:2]
+        if T.le(a, b) not in done and T.lt(b, a) not in done and a is not b:
+            return a, b
+    return None
+
+
+def prove_obligations(
+    p: Prover, goals: Sequence[Term], by_hand: Callable[[Prover, Term], Theorem] | None
+) -> list[Theorem]:
+    """The obligations of a statement, each without hypotheses."""
+    out = []
+    for g in goals:
+        try:
+            out.append(prove(p, g))
+        except (search.NotFound, KernelError):
+            if by_hand is None:
+                raise
+            out.append(by_hand(p, g))
+    return out

@@ -1,0 +1,105 @@
+"""What a claim is: a statement with its source, hypotheses, proof or counterexample, and twin.
+
+A claim without a source, a statement (or the reason why there is none) or an expected verdict
+cannot be constructed.  The expected verdict is compared with the result and never copied to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from derive.kernel.rules import Theorem
+from derive.kernel.terms import Term
+from derive.prover import Prover
+from derive.result import Source, Verdict
+from derive.twin import Twin
+
+Script = Callable[[Prover], Theorem]
+#: Proves the formula that it is given, without hypotheses.
+Argument = Callable[[Prover, Term], Theorem]
+
+
+@dataclass(frozen=True)
+class Given:
+    """A hypothesis that the source itself states; `note` says where or in which words."""
+
+    formula: Any
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Example:
+    """Exact values for symbols: numbers for scalars, nested lists or a `Lam` for tensors.
+
+    `proof` is needed only where evaluation does not settle what is to be shown at the values.
+    """
+
+    values: Mapping[Any, Any]
+    proof: Argument | None = None
+
+
+@dataclass(frozen=True)
+class Added:
+    """A hypothesis that the source leaves out, with an example that shows it is needed.
+
+    The example meets what the source states, violates this hypothesis and breaks the statement.
+    """
+
+    formula: Any
+    counterexample: Example
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What should stand in the source instead, with its own proof."""
+
+    statement: Any
+    proof: Script | None = None
+    given: tuple[Given, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """One statement of a source.
+
+    `id` is "topic/name".  `statement` is a formula in `derive.language`; None stands for what is
+    not mathematics, and then `reason` says why.  `proof` is a script that returns a theorem with
+    the statement as its conclusion; without one the automatic prover is asked.  A claim that is
+    meant to be false gives `counterexample` and, where one exists, `correction`.  `defined`
+    proves an obligation of well-definedness that does not follow from sorts and hypotheses.
+    """
+
+    id: str
+    title: str
+    source: Source
+    expected: Verdict
+    statement: Any = None
+    given: tuple[Given, ...] = ()
+    added: tuple[Added, ...] = ()
+    proof: Script | None = None
+    witness: Example | None = None
+    counterexample: Example | None = None
+    correction: Correction | None = None
+    defined: Argument | None = None
+    twin: Twin | None = None
+    remark: str = ""
+    reason: str = ""
+    module: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z0-9-]+/[a-z0-9-]+", self.id):
+            raise ValueError(f"claim id {self.id!r} is not of the form topic/name")
+        if (self.statement is None) is not bool(self.reason):
+            raise ValueError(f"{self.id}: give a statement, or the reason why there is none")
+        if self.added and self.witness is None:
+            raise ValueError(f"{self.id}: added hypotheses need a witness that meets them")
+        if self.counterexample is not None and (self.proof is not None or self.added):
+            raise ValueError(f"{self.id}: a claim is proved or refuted, not both")
+
+    @property
+    def topic(self) -> str:
+        return self.id.split("/")[0]

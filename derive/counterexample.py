@@ -1,0 +1,122 @@
+"""Looking for exact counterexamples inside the declared domain.
+
+Values are integers and simple fractions: sizes and naturals within their ranges, reals around the
+numbers that occur in the statement, tensors with small entries.  A candidate counts only when the
+kernel proves, by exact evaluation, that the statement fails there.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import islice, product
+from typing import Final
+
+from derive.kernel import terms as T
+from derive.kernel.check import at_values
+from derive.kernel.domain import obligations
+from derive.kernel.rules import Theorem, infer
+from derive.kernel.terms import KernelError, Lam, Term
+
+SYSTEMATIC: Final = 400
+RANDOM: Final = 200
+Values = dict[Term | str, Term | Lam]
+
+
+def find(goal: Term, seed: int = 0) -> tuple[Values, Theorem] | None:
+    """Values at which `goal` (closed over its free symbols) is provably false or undefined."""
+    targets = [*obligations(goal), goal]
+    for values in _candidates(goal, seed):
+        for target in targets:
+            theorem = refutation(target, values)
+            if theorem is not None:
+                return values, theorem
+    return None
+
+
+def refutation(target: Term, values: Values) -> Theorem | None:
+    """A proof by evaluation that `target` is false at the values."""
+    try:
+        return infer("decide", [], T.negate(at_values(target, values)))
+    except KernelError:
+        return None
+
+
+def table(entries: object) -> Lam:
+    """A tensor from nested lists of exact numbers; zero outside."""
+    flat = list(_entries(entries, ()))
+    arity = len(flat[0][0])
+    parts = []
+    for place, q in flat:
+        if q:
+            where = [T.delta(T.bound(arity - 1 - k), T.num(i)) for k, i in enumerate(place)]
+            parts.append(T.mul(T.num(q), *where))
+    return Lam(arity, T.add(*parts))
+
+
+def _entries(e: object, place: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Fraction]]:
+    if isinstance(e, list | tuple):
+        for i, x in enumerate(e):
+            yield from _entries(x, (*place, i))
+    else:
+        yield place, Fraction(str(e))
+
+
+def _candidates(goal: Term, seed: int) -> Iterator[Values]:
+    scalars = sorted(
+        (s for s in T.free_symbols(goal) if isinstance(s, Term)), key=lambda s: s.data[0]
+    )
+    heads = {
+        t.data.head: t.data.scalars
+        for t in T.subterms(goal)
+        if t.op == "app" and isinstance(t.data.head, str)
+    }
+    pools = [_pool(s, goal) for s in scalars]
+    rng = random.Random(seed)
+    for choice in islice(_by_distance(pools), SYSTEMATIC):
+        yield _assign(scalars, choice, heads, rng)
+    for _ in range(RANDOM):
+        yield _assign(scalars, tuple(rng.choice(p) for p in pools), heads, rng)
+
+
+def _assign(
+    scalars: list[Term], choice: tuple[Fraction, ...], heads: dict[str, int], rng: random.Random
+) -> Values:
+    values: Values = {s: T.num(q) for s, q in zip(scalars, choice, strict=True)}
+    for head, arity in heads.items():
+        shape = [3] * arity
+        values[head] = table(_random_entries(shape, rng)) if arity else Lam(0, T.num(1))
+    return values
+
+
+def _random_entries(shape: list[int], rng: random.Random) -> object:
+    if not shape:
+        return rng.randint(-2, 2)
+    return [_random_entries(shape[1:], rng) for _ in range(shape[0])]
+
+
+def _pool(s: Term, goal: Term) -> list[Fraction]:
+    """Values to try for a symbol, the simplest first."""
+    near = {t.data + k for t in T.subterms(goal) if t.op == "num" for k in (-1, 0, 1)}
+    simple = [Fraction(q) for q in (1, 0, -1, 2, -2, 3, -3, 4, 5, 10, 9)]
+    extra = sorted(near - set(simple), key=abs)
+    match s.data[1]:
+        case "real":
+            half = Fraction(1, 2)
+            return [*simple[:4], half, *simple[4:7], -half, *extra, Fraction(4), Fraction(9)]
+        case "int":
+            return [q for q in [*simple, *extra] if q.denominator == 1]
+        case "nat" | "fin":
+            return [q for q in [*simple, *extra] if q.denominator == 1 and q >= 0]
+        case _:
+            return [q for q in [*simple, *extra] if q.denominator == 1 and q >= 1]
+
+
+def _by_distance(pools: list[list[Fraction]]) -> Iterator[tuple[Fraction, ...]]:
+    """All choices, those near the front of every pool first."""
+    longest = sum(len(p) - 1 for p in pools)
+    for distance in range(longest + 1):
+        for places in product(*(range(min(len(p), distance + 1)) for p in pools)):
+            if sum(places) == distance:
+                yield tuple(p[k] for p, k in zip(pools, places, strict=True))

@@ -1,0 +1,476 @@
+"""Kernel terms as LaTeX: what is printed is the object that was proved.
+
+Bound indices have no name in the kernel; they get a letter by the size that they run over, apart
+from the names that are in use.  A node that is not known raises; nothing is printed as a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final
+
+from derive.kernel import terms as T
+from derive.kernel.normal import Normaliser
+from derive.kernel.terms import Lam, Term
+
+#: Letters for an index by the size that it runs over.
+LETTERS: Final = {
+    "h": "ijl", "d_model": "abce", "d_k": "ceab", "d_v": "ceab", "n": "tsur", "m": "sutr",
+    "d_ff": "jlr", "L": "l",
+}  # fmt: skip
+DEFAULT: Final = "ijklrstuabce"
+BY_SORT: Final = {
+    "real": "xyzuvw", "int": "klmrs", "nat": "lkmrs", "dim": "nmrs", "tensor": "vwuMN",
+}  # fmt: skip
+SETS: Final = {"real": r"\mathbb{R}", "int": r"\mathbb{Z}", "nat": r"\mathbb{N}",
+               "dim": r"\mathbb{N}_{\ge 1}"}  # fmt: skip
+_GREEK_NAMES: Final = """
+    alpha beta gamma delta epsilon eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi
+    omega Sigma Omega Delta Gamma
+"""
+GREEK: Final = frozenset(_GREEK_NAMES.split())
+
+_ADD, _SUM, _MUL, _POW, _ATOM = 1, 2, 3, 4, 5
+
+
+def latex(t: Term) -> str:
+    """The LaTeX of a term or formula, without dollar signs."""
+    names = frozenset(str(s.data[0]) if isinstance(s, Term) else s for s in T.free_symbols(t))
+    return _Printer(names).formula(t) if T.is_formula(t) else _Printer(names).term(t)
+
+
+def name(symbol: str) -> str:
+    """``d_model`` as ``d_{\\text{model}}``, ``W^Q`` as ``W^{Q}``."""
+    symbol = symbol.lstrip("_")
+    match = re.fullmatch(r"([^_^]+)(?:_([^_^]+))?(?:\^([^_^]+))?('*)", symbol)
+    if match is None:
+        return r"\mathtt{" + symbol.replace("_", r"\_").replace("^", r"\hat{}") + "}"
+    base, below, above, primes = match.groups()
+    out = _word(base) + primes
+    if below:
+        out += "_{" + _script(below) + "}"
+    if above:
+        out += "^{" + _script(above) + "}"
+    return out
+
+
+def _word(base: str) -> str:
+    if base in GREEK:
+        return "\\" + base
+    letters = re.fullmatch(r"([A-Za-z])(\d*)", base)
+    if letters:
+        return letters[1] + (f"_{{{letters[2]}}}" if letters[2] else "")
+    return r"\mathrm{" + base + "}"
+
+
+def _script(s: str) -> str:
+    if s in GREEK:
+        return "\\" + s
+    short = {"ff": "ff"}
+    return s if len(s) == 1 or s.isdigit() or s in short else r"\text{" + s + "}"
+
+
+class _Printer:
+    def __init__(self, taken: frozenset[str], depth: int = 0) -> None:
+        self.taken = taken
+        self.depth = depth
+
+    # ------------------------------------------------------------------ names
+
+    def letter(self, size: Term | None, sort: str) -> str:
+        if size is not None:
+            key = str(size.data[0]) if size.op == "var" else T.show(size)
+            letters = LETTERS.get(key, "") + DEFAULT
+        else:
+            letters = BY_SORT[sort] + DEFAULT
+        for c in letters:
+            if c not in self.taken:
+                return c
+        k = 1
+        while f"i_{k}" in self.taken:
+            k += 1
+        return f"i_{k}"
+
+    def open(self, body: Term, sizes: Sequence[Term | None], sort: str = "fin"
+             ) -> tuple[Term, list[str], _Printer]:  # fmt: skip
+        """Name the bound indices of `body`; returns the body, the names and a printer for it."""
+        inner, values, names = self, [], []
+        for size in sizes:
+            letter = inner.letter(size, sort)
+            names.append(letter)
+            values.append(T.var(letter, "fin", size) if size is not None else T.var(letter, sort))
+            inner = _Printer(inner.taken | {letter}, self.depth + 1)
+        return T.instantiate(body, values), names, inner
+
+    # ------------------------------------------------------------------ terms
+
+    def term(self, t: Term, level: int = 0) -> str:
+        text, own = self._term(t)
+        return _fenced(text) if own < level else text
+
+    def _term(self, t: Term) -> tuple[str, int]:
+        match t.op:
+            case "num":
+                return _number(t.data)
+            case "var":
+                return name(t.data[0]), _ATOM
+            case "add":
+                return self._add(t), _ADD
+            case "mul":
+                return self._mul(t)
+            case "pow":
+                return self._pow(t)
+            case "fn":
+                return self._function(t)
+            case "delta":
+                return self._delta(t), _ATOM
+            case "app":
+                return self._application(t), _ATOM
+            case "sum" | "prod":
+                return self._big(t), _SUM
+            case "det":
+                body, (a, b), inner = self.open(t.children[1], (t.children[0],) * 2)
+                entry = _fenced(inner.term(body), "[]")
+                return rf"\det{entry}_{{{a},{b}<{self.term(t.children[0])}}}", _ATOM
+            case "E":
+                return self._expectation(t.children[0]), _ATOM
+            case _:
+                raise ValueError(f"latex: no rule for {t}")
+
+    def _add(self, t: Term) -> str:
+        if not t.children:
+            return "0"
+        out = self.term(t.children[0], _ADD)
+        for c in t.children[1:]:
+            text = self.term(c, _ADD + 1 if c.op == "add" else _ADD)
+            out += text if text.startswith("-") else "+" + text
+        return out
+
+    def _mul(self, t: Term) -> tuple[str, int]:
+        coefficient, above, below = Fraction(1), [], []
+        for c in t.children:
+            if c.op == "num":
+                coefficient *= c.data
+            elif c.op == "pow" and c.data < 0:
+                base = c.children[0]
+                below.append(base if c.data == -1 else T.power(base, -c.data))
+            else:
+                above.append(c)
+        sign = "-" if coefficient < 0 else ""
+        p, q = abs(coefficient.numerator), coefficient.denominator
+        numerator = ([T.num(p)] if p != 1 or not above else []) + above
+        denominator = ([T.num(q)] if q != 1 else []) + below
+        if denominator:
+            top, bottom = self._juxtapose(numerator), self._juxtapose(denominator)
+            return rf"{sign}\frac{{{top}}}{{{bottom}}}", _MUL
+        return sign + self._juxtapose(numerator), _MUL
+
+    def _juxtapose(self, factors: list[Term]) -> str:
+        """Factors side by side; sums and products last, since they reach to the right."""
+        if len(factors) == 1:
+            return self.term(factors[0])
+        big = [f for f in factors if f.op in ("sum", "prod")]
+        small = [f for f in factors if f.op not in ("sum", "prod")]
+        texts = [self.term(f, _MUL) for f in small]
+        texts += [self.term(f, _MUL if k < len(big) - 1 else _SUM) for k, f in enumerate(big)]
+        out = texts[0]
+        for text in texts[1:]:
+            tight = re.match(r"[0-9]", text) or text.startswith("-")
+            out += (r" \cdot " if tight else r"\,") + text
+        return out
+
+    def _pow(self, t: Term) -> tuple[str, int]:
+        base, e = t.children[0], t.data
+        if e < 0:
+            below = base if e == -1 else T.power(base, -e)
+            return rf"\frac{{1}}{{{self.term(below)}}}", _MUL
+        if base.op == "fn" and base.data in ("sin", "cos"):
+            inside = _fenced(self.term(base.children[0]))
+            return rf"\{base.data}^{{{e}}}{inside}", _POW
+        return f"{self._base(base)}^{{{e}}}", _POW
+
+    def _base(self, base: Term) -> str:
+        text = self.term(base, _ATOM)
+        return _fenced(text) if "^" in text and not text.startswith(("(", r"\left")) else text
+
+    def _function(self, t: Term) -> tuple[str, int]:
+        args = [self.term(c) for c in t.children]
+        match t.data:
+            case "pi":
+                return r"\pi", _ATOM
+            case "sqrt":
+                return self._root(t.children[0]), _ATOM
+            case "abs":
+                return rf"\left|{args[0]}\right|", _ATOM
+            case "floor":
+                return rf"\left\lfloor {args[0]} \right\rfloor", _ATOM
+            case "exp":
+                short = len(args[0]) < 24 and r"\sum" not in args[0]
+                text = f"e^{{{args[0]}}}" if short else rf"\exp{_fenced(args[0])}"
+                return text, _POW
+            case "rpow":
+                return f"{self._base(t.children[0])}^{{{args[1]}}}", _POW
+            case "mod":
+                a, n = (self.term(c, _MUL) for c in t.children)
+                return rf"{a} \bmod {n}", _ADD
+            case "sin" | "cos" | "log" | "max" | "min":
+                return rf"\{t.data}{_fenced(', '.join(args))}", _ATOM
+            case _:
+                raise ValueError(f"latex: no rule for the function {t.data}")
+
+    def _root(self, x: Term) -> str:
+        """The root of a sum of squares of entries is the norm of the vector."""
+        if x.op == "sum" and x.children[1].op == "pow" and x.children[1].data == 2:
+            vector = self._vector(x.children[0], x.children[1].children[0])
+            if vector is not None:
+                return rf"\left\lVert {vector} \right\rVert"
+        return rf"\sqrt{{{self.term(x)}}}"
+
+    def _delta(self, t: Term) -> str:
+        a, b = t.children
+        if all(c.op in ("var", "num") for c in t.children):
+            gap = "," if T.ZERO in t.children or T.ONE in t.children else r"\,"
+            return rf"\delta_{{{self.term(a)}{gap}{self.term(b)}}}"
+        return rf"\left[{self.term(a)}={self.term(b)}\right]"
+
+    def _big(self, t: Term) -> str:
+        size = t.children[0]
+        body, (i,), inner = self.open(t.children[1], (size,))
+        sign = r"\sum" if t.op == "sum" else r"\prod"
+        top = str(size.data - 1) if size.op == "num" else f"{self.term(size)}-1"
+        level = _SUM if t.op == "sum" else _MUL
+        return rf"{sign}_{{{name(i)}=0}}^{{{top}}} {inner.term(body, level)}"
+
+    def _expectation(self, x: Term) -> str:
+        if x.op == "pow" and x.data == 2 and x.children[0].op == "add":
+            y, *rest = x.children[0].children
+            if rest == [T.mul(T.num(-1), T.expectation(y))]:
+                return rf"\operatorname{{Var}}\left[{self.term(y)}\right]"
+        return rf"\mathbb{{E}}\left[{self.term(x)}\right]"
+
+    # ------------------------------------------------------------------ applications
+
+    def _application(self, t: Term) -> str:
+        head = t.data
+        base = name(str(head.head))
+        if not head.arities:
+            return _indexed(base, [self.term(c) for c in t.children])
+        own = head.own_scalars
+        out = _indexed(base, [self.term(c) for c in t.children[:own]])
+        at = own
+        for slot in head.derivatives:
+            count = head.arities[slot]
+            below = ",".join(self.term(c) for c in t.children[at : at + count])
+            out = rf"\partial_{{{below}}} {out}"
+            at += count
+        return out + _fenced(", ".join(self._vectors(t)))
+
+    def _vectors(self, t: Term) -> list[str]:
+        out, at = [], t.data.scalars
+        for arity in t.data.arities:
+            sizes, body = t.children[at : at + arity], t.children[at + arity]
+            text = self._vector(sizes[0], body) if arity == 1 else None
+            if text is None:
+                opened, letters, inner = self.open(body, sizes)
+                text = rf"{_fenced(inner.term(opened))}_{{{','.join(map(name, letters))}}}"
+            out.append(text)
+            at += arity + 1
+        return out
+
+    def _vector(self, size: Term, body: Term) -> str | None:
+        """A body in which every term is an entry of a vector, without its index."""
+        hole = T.var("%", "fin", size)
+        plain = _without_index(T.instantiate(body, (hole,)), hole)
+        return None if plain is None else self.term(plain)
+
+    # ------------------------------------------------------------------ formulas
+
+    def formula(self, p: Term, level: int = 0) -> str:
+        """`level` 1 asks for parentheses around implications and quantifiers."""
+        match p.op:
+            case "eq" | "le" | "lt":
+                sign = {"eq": "=", "le": r"\le", "lt": "<"}[p.op]
+                return f"{self.term(p.children[0])} {sign} {self.term(p.children[1])}"
+            case "not":
+                return self._negation(p.children[0])
+            case "and" | "or":
+                if not p.children:
+                    return r"\text{true}" if p.op == "and" else r"\text{false}"
+                sign = r" \ \land\  " if p.op == "and" else r" \ \lor\  "
+                text = sign.join(self.formula(c, 2) for c in p.children)
+                return _fenced(text) if level == 2 else text
+            case "imp":
+                a, b = p.children
+                text = rf"{self.formula(a, 1)} \ \Rightarrow\  {self.formula(b)}"
+                return _fenced(text) if level else text
+            case "isint":
+                return self._integer(p.children[0])
+            case "forall" | "exists":
+                text = self._quantifier(p)
+                return _fenced(text) if level else text
+            case "grad":
+                return self._gradient(p)
+            case "diff":
+                return self._differentiable(p)
+            case _:
+                raise ValueError(f"latex: no rule for {p}")
+
+    def _negation(self, p: Term) -> str:
+        if p.op == "eq":
+            return rf"{self.term(p.children[0])} \ne {self.term(p.children[1])}"
+        if p.op in ("le", "lt"):
+            sign = r"\not\le" if p.op == "le" else r"\not<"
+            return rf"{self.term(p.children[0])} {sign} {self.term(p.children[1])}"
+        if p.op == "isint":
+            x = p.children[0]
+            pair = _quotient(x)
+            if pair:
+                return rf"{self.term(pair[1])} \nmid {self.term(pair[0])}"
+            return rf"{self.term(x)} \notin \mathbb{{Z}}"
+        return rf"\neg {_fenced(self.formula(p))}"
+
+    def _integer(self, x: Term) -> str:
+        pair = _quotient(x)
+        if pair:
+            return rf"{self.term(pair[1])} \mid {self.term(pair[0])}"
+        return rf"{self.term(x)} \in \mathbb{{Z}}"
+
+    def _quantifier(self, p: Term) -> str:
+        sort, arity = p.data
+        sign = rf"\{p.op}"
+        if sort == "tensor":
+            letters = "MNP" if arity == 2 else BY_SORT["tensor"]
+            letter = next(c for c in letters + DEFAULT if c not in self.taken)
+            inner = _Printer(self.taken | {letter}, self.depth + 1)
+            body = T.instantiate(p.children[-1], (letter,))
+            return rf"{sign} {letter}:\ {inner.formula(body)}"
+        size = p.children[0] if sort == "fin" else None
+        body, (x,), inner = self.open(p.children[-1], (size,), sort)
+        where = f"< {self.term(size)}" if size is not None else rf"\in {SETS[sort]}"
+        return rf"{sign} {name(x)} {where}:\ {inner.formula(body)}"
+
+    def _gradient(self, p: Term) -> str:
+        dims, (function, point, value) = p.children[: p.data], p.children[p.data :]
+        plain = point.op == "app" and point.children == tuple(
+            T.bound(k) for k in reversed(range(p.data))
+        )
+        x = str(point.data.head) if plain else "x"
+        value_open, letters, inner = self.open(value, dims)
+        below = _indexed(name(x), [name(c) for c in letters])
+        text = self.term(T.instantiate(function, (x,)))
+        at = "" if plain else rf"\Big|_{{{self._vectors_of(point, dims)}}}"
+        return rf"\frac{{\partial}}{{\partial {below}}} {_fenced(text, '[]')}{at} = " + inner.term(
+            value_open
+        )
+
+    def _vectors_of(self, point: Term, dims: Sequence[Term]) -> str:
+        body, _, inner = self.open(point, dims)
+        return inner.term(body)
+
+    def _differentiable(self, p: Term) -> str:
+        t = p.children[0]
+        base = name(str(t.data.head))
+        return rf"{base} \text{{ is differentiable at }} {', '.join(self._vectors(t))}"
+
+
+def _quotient(x: Term) -> tuple[Term, Term] | None:
+    """(d, h) for the term d * h^-1."""
+    if x.op == "mul" and len(x.children) == 2 and x.children[1].op == "pow":
+        d, h = x.children
+        if h.data == -1:
+            return d, h.children[0]
+    return None
+
+
+def _without_index(t: Term, hole: Term) -> Term | None:
+    """Entries ``x[hole]`` as the vector ``x``; None where a term is not such an entry."""
+    if hole not in T.free_symbols(t):
+        return None
+    if t.op == "add":
+        parts = [_without_index(c, hole) for c in t.children]
+        return None if None in parts else T.add(*(p for p in parts if p is not None))
+    if t.op == "mul":
+        with_hole = [c for c in t.children if hole in T.free_symbols(c)]
+        if len(with_hole) != 1:
+            return None
+        inner = _without_index(with_hole[0], hole)
+        return (
+            None
+            if inner is None
+            else T.mul(*(inner if c is with_hole[0] else c for c in t.children))
+        )
+    if t.op == "app" and t.data.own_scalars and t.data.own_scalars == t.data.scalars:
+        first, *rest = t.children
+        last_scalar = t.children[t.data.scalars - 1]
+        if last_scalar is hole and not any(
+            hole in T.free_symbols(c) for k, c in enumerate(t.children) if k != t.data.scalars - 1
+        ):
+            del first, rest
+            head = T.Head(t.data.head, t.data.scalars - 1, t.data.arities, (), t.data.random)
+            kept = [c for k, c in enumerate(t.children) if k != t.data.scalars - 1]
+            return T.app(head, *kept)
+    return None
+
+
+def _indexed(base: str, indices: list[str]) -> str:
+    """A symbol with indices; they join the subscript that it has."""
+    if not indices:
+        return base
+    joined = ",".join(indices) if any(len(i) > 1 for i in indices) else r"\,".join(indices)
+    match = re.fullmatch(r"(.*?)_\{((?:[^{}]|\{[^{}]*\})*)\}((?:\^\{.*\})?)", base)
+    if match:
+        return f"{match[1]}_{{{match[2]},{joined}}}{match[3]}"
+    if "^" in base:
+        stem, above = base.split("^", 1)
+        return f"{stem}_{{{joined}}}^{above}"
+    return f"{base}_{{{joined}}}"
+
+
+def _number(q: Fraction) -> tuple[str, int]:
+    if q.denominator == 1:
+        return str(q), _ATOM if q >= 0 else _ADD
+    sign = "-" if q < 0 else ""
+    return rf"{sign}\frac{{{abs(q.numerator)}}}{{{q.denominator}}}", _MUL if q >= 0 else _ADD
+
+
+def _fenced(text: str, fence: str = "()") -> str:
+    tall = any(s in text for s in (r"\frac", r"\sum", r"\prod", r"\left\lVert"))
+    left, right = fence
+    return rf"\left{left}{text}\right{right}" if tall else f"{left}{text}{right}"
+
+
+def value(v: Term | Lam) -> str:
+    """An exact value: a number as such, a tensor of small integers as nested lists."""
+    if isinstance(v, Term):
+        return latex(v)
+    table = _table(v)
+    if table is not None:
+        return table
+    names = [T.var(c, "real") for c in "abce"[: v.arity]]
+    indices = ",".join(str(n.data[0]) for n in names)
+    return rf"({indices}) \mapsto {latex(T.instantiate(v.body, names))}"
+
+
+def _table(v: Lam) -> str | None:
+    """Nested lists for a tensor that vanishes outside the literal places of its deltas."""
+    places = {
+        int(t.children[1].data)
+        for t in T.subterms(v.body)
+        if t.op == "delta" and t.children[1].op == "num"
+    }
+    pure = all(t.op in ("add", "mul", "num", "delta", "bound") for t in T.subterms(v.body))
+    loose_outside_delta = any(
+        c.op == "bound" for t in T.subterms(v.body) if t.op != "delta" for c in t.children
+    )
+    if not places or not pure or loose_outside_delta or v.body.op == "bound":
+        return None
+    norm, size = Normaliser(), max(places) + 1
+
+    def rows(index: tuple[Term, ...]) -> str:
+        if len(index) == v.arity:
+            return T.show(norm.term(T.instantiate(v.body, index)))
+        return "[" + ", ".join(rows((*index, T.num(k))) for k in range(size)) + "]"
+
+    return rows(())

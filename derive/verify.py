@@ -1,0 +1,400 @@
+"""From a claim to its verdict and its proof logs.
+
+`settle` runs the proof script or looks for a proof or counterexample by itself, and applies the
+rules for verdicts.  What it returns as proved, conditional or refuted still has to be replayed by
+the checker, which is the runner's business.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import sympy as sp
+
+from derive import auto, counterexample, latex
+from derive.claim import Added, Claim, Correction, Example, Given, Script
+from derive.convert import ConversionError, Converter
+from derive.kernel import terms as T
+from derive.kernel.axioms import AXIOMS, EVALUATIONS
+from derive.kernel.check import at_values
+from derive.kernel.domain import obligations
+from derive.kernel.log import Json, write
+from derive.kernel.normal import Normaliser
+from derive.kernel.rules import Theorem, infer
+from derive.kernel.terms import KernelError, Lam, Term
+from derive.prover import Prover
+from derive.result import (
+    AxiomView,
+    CounterexampleView,
+    HypothesisView,
+    Origin,
+    Result,
+    StepView,
+    Verdict,
+)
+from derive.search import NotFound
+
+Values = counterexample.Values
+_SEARCH_FAILED = (NotFound, KernelError, ConversionError)
+
+
+class Unsettled(Exception):
+    """A claim's material does not carry its verdict; the message becomes the reason."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A result before replay, with the logs that have to be replayed, their goals and kinds."""
+
+    result: Result
+    logs: tuple[Json, ...] = ()
+    goals: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+
+
+@dataclass
+class _Proved:
+    steps: tuple[StepView, ...]
+    used: frozenset[Term]
+
+
+@dataclass
+class _Work:
+    """The statement of a claim in the kernel's language, and the logs made so far."""
+
+    converter: Converter
+    conclusion: Term
+    given: tuple[Term, ...]
+    added: tuple[Term, ...]
+    logs: list[tuple[str, Term, Json]] = field(default_factory=list)
+    axioms: set[str] = field(default_factory=set)
+
+    @property
+    def declared(self) -> tuple[Term, ...]:
+        return tuple(self.converter.declared)
+
+    def goal(self, *, with_added: bool) -> Term:
+        """The statement as one formula: every hypothesis implies the rest."""
+        extra = self.added if with_added else ()
+        return chain((*self.declared, *self.given, *extra), self.conclusion)
+
+    def record(self, kind: str, goal: Term, roots: Sequence[Theorem], values: Values | None = None
+               ) -> None:  # fmt: skip
+        self.logs.append((kind, goal, write(kind, goal, roots, values)))
+        self.axioms.update(*(r.axioms for r in roots))
+
+
+def chain(hypotheses: Sequence[Term], conclusion: Term) -> Term:
+    for h in reversed(hypotheses):
+        conclusion = T.implies(h, conclusion)
+    return conclusion
+
+
+def settle(claim: Claim) -> Settled:
+    """Prove or refute a claim.  Errors in its material make it undecided, with the reason."""
+    start = time.perf_counter()
+    if claim.statement is None:
+        return Settled(_result(claim, Verdict.NOT_MATHEMATICAL, "", reason=claim.reason))
+    try:
+        settled = _settle(claim)
+    except (*_SEARCH_FAILED, Unsettled) as error:
+        statement = _statement_latex(claim)
+        reason = f"{type(error).__name__}: {error}" if not str(error) else str(error)
+        settled = Settled(_result(claim, Verdict.UNDECIDED, statement, reason=reason))
+    seconds = time.perf_counter() - start
+    return replace(settled, result=replace(settled.result, seconds_symbolic=seconds))
+
+
+def statement_latex(claim: Claim) -> str:
+    """The statement as LaTeX, empty for what is not mathematics."""
+    return _statement_latex(claim) if claim.statement is not None else ""
+
+
+def _statement_latex(claim: Claim) -> str:
+    try:
+        return latex.latex(Converter().formula(claim.statement))
+    except (ConversionError, KernelError):
+        return r"\text{(not understood)}"
+
+
+def _settle(claim: Claim) -> Settled:
+    work = _read(claim)
+    if claim.counterexample is not None:
+        return _refuted(claim, work, claim.counterexample)
+    try:
+        proved = _prove(claim, work)
+    except _SEARCH_FAILED as error:
+        if claim.proof is not None:
+            raise
+        found = counterexample.find(work.goal(with_added=False))
+        if found is None or claim.added:
+            raise
+        return _refuted_at(claim, work, *found, why=str(error))
+    if not any(h in proved.used for h in work.added):
+        return _finish(claim, work, Verdict.PROVED, proved)
+    return _conditional(claim, work, proved)
+
+
+def _read(claim: Claim) -> _Work:
+    converter = Converter()
+    given = tuple(converter.formula(g.formula) for g in claim.given)
+    added = tuple(converter.formula(a.formula) for a in claim.added)
+    conclusion = converter.formula(claim.statement)
+    return _Work(converter, conclusion, given, added)
+
+
+# ---------------------------------------------------------------------------- proofs
+
+
+def _prove(claim: Claim, work: _Work) -> _Proved:
+    goal = work.goal(with_added=True)
+    return _prove_goal(work, claim.proof, goal, (*work.declared, *work.given, *work.added),
+                       claim.defined)  # fmt: skip
+
+
+def _prove_goal(
+    work: _Work, script: Script | None, goal: Term, hypotheses: tuple[Term, ...], defined: Any
+) -> _Proved:
+    prover = Prover(work.converter, hypotheses, len(work.declared))
+    conclusion = goal
+    for _ in hypotheses:
+        conclusion = conclusion.children[1]
+    if script is None:
+        theorem = auto.prove(prover, conclusion)
+        prover.note(theorem, "found by the automatic prover")
+    else:
+        theorem = script(prover)
+    if theorem.conclusion is not conclusion:
+        raise Unsettled(
+            f"the proof script proves {T.show(theorem.conclusion)}, "
+            f"which is not the statement {T.show(conclusion)}"
+        )
+    extra = theorem.hypotheses - set(hypotheses)
+    if extra:
+        raise Unsettled(f"the proof assumes {', '.join(map(T.show, extra))}")
+    used = theorem.hypotheses
+    for h in reversed(hypotheses):
+        theorem = infer("discharge", [theorem], h)
+    try:
+        roots = auto.prove_obligations(Prover(work.converter, ()), obligations(goal), defined)
+    except _SEARCH_FAILED as error:
+        raise Unsettled(f"not shown to be defined: {error}") from error
+    work.record("proof", goal, [theorem, *roots])
+    for r in roots:
+        used |= _premises_needed(r, hypotheses)
+    return _Proved(_steps(prover), used)
+
+
+def _premises_needed(root: Theorem, hypotheses: Sequence[Term]) -> frozenset[Term]:
+    """The hypotheses that the proof of an obligation assumed on the way."""
+    seen: set[int] = set()
+    needed: set[Term] = set()
+    stack = [root]
+    while stack:
+        t = stack.pop()
+        if id(t) in seen:
+            continue
+        seen.add(id(t))
+        if t.rule != "assume" and t.rule != "discharge":
+            needed |= {h for h in hypotheses if any(p.conclusion is h for p in t.premises)}
+        stack.extend(t.premises)
+    return frozenset(needed)
+
+
+def _steps(prover: Prover) -> tuple[StepView, ...]:
+    return tuple(
+        StepView(latex.latex(line.shown), line.theorem.rule, line.reason) for line in prover.lines
+    )
+
+
+# ---------------------------------------------------------------------------- examples
+
+
+def _values(work: _Work, example: Example) -> Values:
+    out: Values = {}
+    for symbol, value in example.values.items():
+        if isinstance(symbol, sp.IndexedBase):
+            lam = value if isinstance(value, Lam) else counterexample.table(value)
+            out[str(symbol.label)] = lam
+        else:
+            out[work.converter.term(symbol)] = work.converter.term(value)
+    return out
+
+
+def _at(work: _Work, target: Term, values: Values, example: Example) -> Theorem:
+    """A proof, without hypotheses, of the closed formula `target` at exact values."""
+    try:
+        return infer("decide", [], target)
+    except KernelError:
+        if example.proof is None:
+            raise
+    theorem = example.proof(Prover(work.converter, ()), target)
+    if theorem.conclusion is not target or theorem.hypotheses:
+        raise Unsettled(f"the example proves {theorem}, not {T.show(target)}")
+    return theorem
+
+
+def _break(work: _Work, goal: Term, values: Values, example: Example) -> None:
+    """Record that `goal` is false or undefined at the values."""
+    for target in (*obligations(goal), goal):
+        theorem = counterexample.refutation(target, values)
+        if theorem is not None:
+            work.record("counterexample", goal, [theorem], values)
+            return
+    target = T.negate(at_values(goal, values))
+    work.record("counterexample", goal, [_at(work, target, values, example)], values)
+
+
+def _view(work: _Work, values: Values, breaks: Term | None = None) -> CounterexampleView:
+    shown = {
+        latex.name(k if isinstance(k, str) else k.data[0]): latex.value(v)
+        for k, v in values.items()
+    }
+    text = _instance_text(work.conclusion, values)
+    return CounterexampleView(shown, text, "" if breaks is None else latex.latex(breaks))
+
+
+def _instance_text(conclusion: Term, values: Values) -> str:
+    """The statement at the values, evaluated as far as exact arithmetic goes."""
+    at = at_values(conclusion, {k: v for k, v in values.items() if _occurs(k, conclusion)})
+    for o in obligations(at):
+        if counterexample.refutation(o, {}) is not None:
+            return rf"{latex.latex(at)} \quad\text{{is undefined}}"
+    at = _failing_part(at)
+    if at.op not in ("eq", "le", "lt"):
+        return latex.latex(T.negate(at))
+    norm = Normaliser()
+    try:
+        sides = [norm.term(c) for c in at.children]
+    except KernelError:
+        return latex.latex(T.negate(at))
+    sign = {"eq": r"\ne", "le": ">", "lt": r"\ge"}[at.op]
+    return f"{latex.latex(sides[0])} {sign} {latex.latex(sides[1])}"
+
+
+def _occurs(symbol: Term | str, t: Term) -> bool:
+    return symbol in T.free_symbols(t)
+
+
+def _failing_part(p: Term) -> Term:
+    """The first instance or part that is false, as far as evaluation tells."""
+    parts: list[Term] = []
+    if p.op == "and":
+        parts = list(p.children)
+    elif p.op == "imp":
+        parts = [p.children[1]]
+    elif p.op == "forall" and p.data[0] == "fin" and p.children[0].op == "num":
+        parts = [T.instantiate(p.children[1], (T.num(k),)) for k in range(int(p.children[0].data))]
+    for part in parts:
+        if counterexample.refutation(part, {}) is not None:
+            return _failing_part(part)
+    return p
+
+
+# ---------------------------------------------------------------------------- verdicts
+
+
+def _refuted(claim: Claim, work: _Work, example: Example) -> Settled:
+    values = _values(work, example)
+    _break(work, work.goal(with_added=False), values, example)
+    return _with_correction(claim, work, values)
+
+
+def _refuted_at(claim: Claim, work: _Work, values: Values, theorem: Theorem, why: str) -> Settled:
+    work.record("counterexample", work.goal(with_added=False), [theorem], values)
+    return _with_correction(claim, work, values)
+
+
+def _with_correction(claim: Claim, work: _Work, values: Values) -> Settled:
+    proved = _Proved((), frozenset())
+    correction, steps = None, ()
+    if claim.correction is not None:
+        correction, steps = _prove_correction(work, claim.correction)
+    return _finish(
+        claim, work, Verdict.REFUTED, proved,
+        counterexamples=(_view(work, values),), correction=correction, correction_steps=steps,
+    )  # fmt: skip
+
+
+def _prove_correction(work: _Work, correction: Correction) -> tuple[str, tuple[StepView, ...]]:
+    given = tuple(work.converter.formula(g.formula) for g in correction.given)
+    conclusion = work.converter.formula(correction.statement)
+    hypotheses = (*work.declared, *given)
+    goal = chain(hypotheses, conclusion)
+    proved = _prove_goal(work, correction.proof, goal, hypotheses, None)
+    return latex.latex(chain(given, conclusion)), proved.steps
+
+
+def _conditional(claim: Claim, work: _Work, proved: _Proved) -> Settled:
+    views = []
+    for formula, added in zip(work.added, claim.added, strict=True):
+        if formula in proved.used:
+            views.append(_needed(work, formula, added))
+    assert claim.witness is not None
+    values = _values(work, claim.witness)
+    everything = T.conj(*work.declared, *work.given, *work.added)
+    target = at_values(everything, values)
+    work.record("witness", everything, [_at(work, target, values, claim.witness)], values)
+    witness = {
+        latex.name(k if isinstance(k, str) else k.data[0]): latex.value(v)
+        for k, v in values.items()
+    }
+    return _finish(
+        claim, work, Verdict.CONDITIONAL, proved, counterexamples=tuple(views), witness=witness
+    )
+
+
+def _needed(work: _Work, formula: Term, added: Added) -> CounterexampleView:
+    """Show that the added hypothesis is needed: without it the statement can fail."""
+    example = added.counterexample
+    values = _values(work, example)
+    _break(work, work.goal(with_added=False), values, example)
+    broken = {k: v for k, v in values.items() if _occurs(k, formula)}
+    _break(work, formula, broken, example)
+    return _view(work, values, formula)
+
+
+def _finish(claim: Claim, work: _Work, verdict: Verdict, proved: _Proved, **parts: Any) -> Settled:
+    result = _result(
+        claim, verdict, latex.latex(work.conclusion),
+        hypotheses=_hypotheses(claim, work, proved), steps=proved.steps,
+        axioms=_axioms(work.axioms), **parts,
+    )  # fmt: skip
+    return Settled(
+        result,
+        tuple(log for _, _, log in work.logs),
+        tuple(goal.key.hex() for _, goal, _ in work.logs),
+        tuple(kind for kind, _, _ in work.logs),
+    )
+
+
+def _hypotheses(claim: Claim, work: _Work, proved: _Proved) -> tuple[HypothesisView, ...]:
+    out = []
+    rows: list[tuple[Term, Given | Added | None, Origin]] = [
+        (h, None, Origin.SOURCE) for h in work.declared
+    ]
+    rows += [(h, g, Origin.SOURCE) for h, g in zip(work.given, claim.given, strict=True)]
+    rows += [(h, a, Origin.ADDED) for h, a in zip(work.added, claim.added, strict=True)]
+    for h, stated, origin in rows:
+        note = "declared with the symbol" if stated is None else stated.note
+        out.append(HypothesisView(latex.latex(h), origin, h in proved.used, note))
+    return tuple(out)
+
+
+def _axioms(names: set[str]) -> tuple[AxiomView, ...]:
+    out = []
+    for n in sorted(names):
+        fact = AXIOMS[n] if n in AXIOMS else EVALUATIONS[n]
+        out.append(AxiomView(n, fact.citation, fact.formula))
+    return tuple(out)
+
+
+def _result(claim: Claim, verdict: Verdict, statement: str, **parts: Any) -> Result:
+    return Result(
+        id=claim.id, title=claim.title, topic=claim.topic, source=claim.source,
+        statement=statement, verdict=verdict, expected=claim.expected, remark=claim.remark,
+        **parts,
+    )  # fmt: skip
