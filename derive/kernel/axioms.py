@@ -63,8 +63,8 @@ def _pythagoras(a: Term) -> Term:
 
 
 def _cos_one(x: Term) -> Term:
-    k = T.var("k", "int")
-    period = T.exists(k, T.eq(x, T.mul(T.num(2), T.PI, k)))
+    turns = T.mul(T.num(2), T.PI, T.bound(0))
+    period = T.quantified("exists", "int", T.eq(T.lift(x, 1), turns))
     return T.implies(T.eq(_cos(x), T.ONE), period)
 
 

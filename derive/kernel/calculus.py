@@ -67,6 +67,8 @@ class _Derivation:
             case "pow":
                 return self._power(t)
             case "sum":
+                if _X in T.free_symbols(t.children[0]):
+                    raise KernelError(f"derivative: the range of {t} depends on the variable")
                 i = T.var(f"%d{len(self.above)}", "fin", t.children[0])
                 self.above.append(i)
                 inner = self.partial(T.instantiate(t.children[1], (i,)))
@@ -115,12 +117,14 @@ class _Derivation:
             raise KernelError(f"derivative: an index of {t} depends on the variable")
         if head.head == _X:
             return T.mul(*(T.delta(c, s) for c, s in zip(self.component, scalars, strict=True)))
-        parts = []
+        parts: list[Term] = []
         at = head.scalars
         for slot, arity in enumerate(head.arities):
             sizes, body = t.children[at : at + arity], t.children[at + arity]
             at += arity + 1
             if _X in T.free_symbols(body):
+                if parts:  # being differentiable in each slot is less than in both together
+                    raise KernelError(f"derivative: two arguments of {t} depend on the variable")
                 parts.append(self._slot(t, slot, sizes, body))
             if any(_X in T.free_symbols(s) for s in sizes):
                 raise KernelError(f"derivative: a size in {t} depends on the variable")

@@ -355,8 +355,10 @@ class Normaliser:
                 out = plus(out, self.poly(T.instantiate(body, (T.num(k),))))
             return out
         size = self.term(size)
-        if any(isinstance(s, Term) and s.data[0].startswith("%") for s in T.free_symbols(size)):
-            # a range that depends on an outer index: an opaque sum
+        if T.is_random(size) or any(
+            isinstance(s, Term) and s.data[0].startswith("%") for s in T.free_symbols(size)
+        ):
+            # a range that depends on an outer index or on the outcome: an opaque sum
             return self.atom(T.total(size, self._under(body, 1)))
         i = self.fresh(size)
         return self._close(i, self.poly(T.instantiate(body, (i,))))
@@ -387,10 +389,9 @@ class Normaliser:
         difference = plus(self.poly(t.children[0]), self.poly(t.children[1]), -1)
         alone = Monomial((), ((i, 1),))
         c = difference.get(alone)
-        if c not in (1, -1):
+        if c is None:
             return None
-        rest = scaled(plus(difference, {alone: c}, -1), -c)
-        k = to_term(rest)
+        k = to_term(scaled(plus(difference, {alone: c}, -1), -1 / c))
         if i in T.free_symbols(k) or not self.in_range(k, i.children[0]):
             return None
         return k
@@ -599,11 +600,13 @@ class Normaliser:
         q = literal(p)
         if q is not None:
             return 0 <= q < 1
-        for size in {t for m in p for t, e in m.factors if e == -1}:
-            c = self.times(p, self.atom(size))
-            if self.is_int(size) and self.sign(size) is Sign.POS and not _mentions(c, size):
-                return self.in_range(to_term(c), size)
-        return False
+        sizes = {t for m in p for t, e in m.factors if e == -1}
+        return any(
+            self.is_int(size)
+            and self.sign(size) is Sign.POS
+            and self.in_range(to_term(self.times(p, self.atom(size))), size)
+            for size in sizes
+        )
 
     def _extremum(self, name: str, args: list[Poly]) -> Poly:
         """max over the distinct arguments; one that is known to be dominated is dropped."""
@@ -627,7 +630,7 @@ class Normaliser:
             moving = {t: e for t, e in m.factors if T.is_random(t)}
             if moving:
                 inner = monomial_term(Monomial((), tuple(moving.items())), Fraction(1))
-                still[T.expectation(self.term(inner))] = 1
+                self._join(still, T.expectation(self.term(inner)), 1)
             out = plus(out, self._close_all(m.indices, self._reduce((), still)), c)
         self.used.add("expectation-linearity")
         return out
@@ -755,8 +758,8 @@ class Normaliser:
             return False
         for choice in product(*bounds.values()):
             values = {
-                n: T.add(low, T.var(f"%s{k}", "nat"))
-                for k, (n, low) in enumerate(zip(bounds, choice, strict=True))
+                n: T.add(low, T.var(f"%s{next(self._fresh)}", "nat"))
+                for n, low in zip(bounds, choice, strict=True)
             }
             if self._coefficients_nonneg(self._substitute_atoms(p, values)):
                 return True
@@ -820,10 +823,6 @@ def _is_variable(m: Monomial) -> bool:
         and m.factors[0][1] == 1
         and m.factors[0][0].op == "var"
     )
-
-
-def _mentions(p: Poly, t: Term) -> bool:
-    return any(s is t for m in p for s, _ in m.factors)
 
 
 def _variable_order(v: Term) -> tuple[bool, bytes]:

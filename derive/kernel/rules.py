@@ -11,7 +11,7 @@ Wherever a rule needs a sign or an integer ("facts"), it takes theorems of the f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -51,10 +51,10 @@ class Theorem:
     rule: str
     premises: tuple[Theorem, ...]
     args: tuple[Any, ...]
-    _made_by: object = None
+    made_by: InitVar[object] = None
 
-    def __post_init__(self) -> None:
-        if self._made_by is not _MINT:
+    def __post_init__(self, made_by: object) -> None:
+        if made_by is not _MINT:
             raise KernelError("a theorem is made by `infer` only")
 
     def __repr__(self) -> str:
@@ -89,7 +89,7 @@ def infer(rule: str, premises: Sequence[Theorem] = (), *args: Any) -> Theorem:
             raise Refused(rule, f"the argument {t} uses a reserved name")
     try:
         made = step(tuple(premises), *args)
-    except (TypeError, AttributeError, LookupError, ValueError, ZeroDivisionError) as error:
+    except (TypeError, AttributeError, LookupError, ValueError, ArithmeticError) as error:
         raise Refused(rule, f"the arguments do not fit: {error}") from error
     for formula in (made.formula, *made.hypotheses):
         _check_formula(rule, formula)
@@ -108,8 +108,10 @@ def _terms_in(args: Iterable[Any]) -> Iterator[Term]:
                 yield from _terms_in((a.uses, a.cofactor, a.indices))
             case tuple():
                 yield from _terms_in(a)
-            case _:
+            case str() | int():
                 pass
+            case _:
+                raise KernelError(f"{a!r} is not an argument of a rule")
 
 
 def _is_reserved(s: Term | str) -> bool:
@@ -136,6 +138,8 @@ def _why_not(formula: Term) -> str | None:
             return f"uses the reserved name {s}"
         if isinstance(s, Term) and s.data[1] == "fin":
             size = s.children[0]
+            if T.is_random(size):
+                return f"has the free index {s} of random range {size}"
             if norm.sign(norm.term(size)) is not Sign.POS:
                 return f"has the free index {s}, whose range {size} may be empty"
     return None
@@ -311,7 +315,7 @@ def _choose(premises: Sequence[Theorem], x: Term) -> Conclusion:
     """From there is x with p(x), and G, p(x) |- q: G |- q, where x is free in neither G nor q."""
     some, use = premises
     q = _expect("choose", some.conclusion, "exists")
-    if x.op != "var" or (x.data[1], 0) != q.data or x.children != q.children[:-1]:
+    if x.op != "var" or x.data[2] or (x.data[1], 0) != q.data or x.children != q.children[:-1]:
         raise Refused("choose", f"{x} does not have the sort of {q}")
     rest = use.hypotheses - {T.instantiate(q.children[-1], (x,))}
     if _free_in(x, (*rest, use.conclusion, q)):

@@ -160,15 +160,23 @@ ONE: Final = num(1)
 
 def var(name: str, sort: str = "real", size: Term | None = None, *, random: bool = False) -> Term:
     """A free scalar symbol; `size` is the range of a "fin" symbol."""
-    if sort not in SORTS or (sort == "fin") != (size is not None):
+    if not name or sort not in SORTS or (sort == "fin") != (size is not None):
         raise KernelError(f"var {name}: sort {sort!r} with size {size}")
     if random and sort != "real":
         raise KernelError(f"var {name}: a random symbol is real")
+    if size is not None and size.loose:
+        raise KernelError(f"var {name}: a free index cannot range over the bound size {size}")
     return _node("var", (name, sort, random), () if size is None else (size,))
 
 
 def bound(k: int) -> Term:
+    if not _is_count(k):
+        raise KernelError(f"bound: {k!r} is not the number of an index")
     return _node("bound", k, ())
+
+
+def _is_count(k: object) -> bool:
+    return type(k) is int and k >= 0
 
 
 def add(*terms: Term) -> Term:
@@ -240,11 +248,20 @@ def expectation(body: Term) -> Term:
 
 
 def app(head: Head, *children: Term) -> Term:
+    if not _is_head(head):
+        raise KernelError(f"app {head.head}: {head} is not a head")
     if len(children) != head.scalars + sum(a + 1 for a in head.arities):
         raise KernelError(f"app {head.head}: {len(children)} arguments do not fit {head}")
-    if head.own_scalars < 0 or (isinstance(head.head, int) and head.arities):
-        raise KernelError(f"app {head.head}: {head} is not a head")
     return _node("app", head, tuple(children))
+
+
+def _is_head(h: Head) -> bool:
+    counts = all(map(_is_count, (h.scalars, *h.arities, *h.derivatives)))
+    if not counts or any(s >= len(h.arities) for s in h.derivatives) or h.own_scalars < 0:
+        return False
+    if isinstance(h.head, str):
+        return bool(h.head)
+    return _is_count(h.head) and not h.arities and not h.random
 
 
 def apply(name: str, *indices: Term, random: bool = False) -> Term:
@@ -292,8 +309,10 @@ def quantified(op: str, sort: str, body: Term, size: Term | None = None, arity: 
     """`op` is "forall" or "exists"; sort "tensor" quantifies over all tensors of `arity`."""
     if op not in ("forall", "exists") or sort not in (*SORTS, "tensor"):
         raise KernelError(f"quantifier {op} over {sort!r}")
-    if (sort == "fin") != (size is not None) or (sort == "tensor") != (arity > 0):
-        raise KernelError(f"quantifier {op}: {sort} with size {size}, arity {arity}")
+    if not _is_count(arity) or (sort == "tensor") != (arity > 0):
+        raise KernelError(f"quantifier {op}: {sort} with arity {arity!r}")
+    if (sort == "fin") != (size is not None):
+        raise KernelError(f"quantifier {op}: {sort} with size {size}")
     return _node(op, (sort, arity), (body,) if size is None else (size, body))
 
 
@@ -330,7 +349,7 @@ def grad(dims: Sequence[Term], function: Term, point: Term, value: Term) -> Term
 
 def differentiable(t: Term, slot: int) -> Term:
     """The applied function symbol in `t` is differentiable in vector `slot` at its arguments."""
-    if t.op != "app" or slot >= len(t.data.arities):
+    if t.op != "app" or not _is_count(slot) or slot >= len(t.data.arities):
         raise KernelError(f"differentiable: {t} has no vector argument {slot}")
     return _node("diff", slot, (t,))
 
