@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from derive.kernel import terms as T
-from derive.kernel.domain import obligations
-from derive.kernel.log import VERSION, digest, read_argument, read_terms
+from derive.kernel.domain import conclusion_obligations, obligations, premise_obligations
+from derive.kernel.log import VERSION, digest, read_argument, read_terms, write
 from derive.kernel.normal import Normaliser
-from derive.kernel.rules import Theorem, check_member, infer
+from derive.kernel.rules import Theorem, check_member, check_statement, infer
 from derive.kernel.terms import KernelError, Lam, Term
 
 #: What a log can show of its goal, a formula ``h1 -> ... -> hn -> conclusion``.
 KINDS: Final = {
     "proof": "the goal holds for all values of its free symbols, and is well defined",
     "counterexample": "at the given values the goal is false, or all premises hold and an "
-    "operation of the goal is undefined",
-    "witness": "at the given values the goal holds",
+    "operation of the conclusion is undefined; and what the premises say is well defined",
+    "witness": "at the given values the goal holds, and is well defined",
 }
 
 
@@ -48,11 +48,13 @@ def check(log: Any) -> Shown:
         "version", "kind", "goal", "values", "roots", "steps", "terms", "digest",
     }:  # fmt: skip
         raise Rejected("log: the fields are not those of a log")
-    if log["version"] != VERSION or log["digest"] != digest(log):
-        raise Rejected("log: the digest does not fit the contents")
     try:
+        if log["version"] != VERSION or log["digest"] != digest(log):
+            raise Rejected("log: the digest does not fit the contents")
         return _check(log)
-    except (TypeError, AttributeError, LookupError, ValueError, RecursionError) as error:
+    except (
+        TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError,
+    ) as error:  # fmt: skip
         raise Rejected(f"log: malformed ({error})") from error
 
 
@@ -68,9 +70,12 @@ def _check(log: Any) -> Shown:
     for r in roots:
         if r.hypotheses:
             raise Rejected(f"log: {r} still has hypotheses")
+    check_statement(goal)
     wanted = required(log["kind"], goal, values)
     if not any([r.conclusion for r in roots] == list(w) for w in wanted):
         raise Rejected(f"log: the roots do not show the {log['kind']} of {goal}")
+    if write(log["kind"], goal, roots, values)["digest"] != log["digest"]:
+        raise Rejected("log: the proof is not written in the one way that there is")
     return Shown(log["kind"], goal, values, frozenset().union(*(r.axioms for r in roots)))
 
 
@@ -113,10 +118,10 @@ def required(kind: str, goal: Term, values: dict[Term | str, Term | Lam]) -> lis
         return [(goal, *obligations(goal))]
     at = at_values(goal, values)
     if kind == "witness":
-        return [(at,)]
+        return [(at, *obligations(at))]
     if kind == "counterexample":
-        broken = [goal, *obligations(goal)]
-        return [(T.negate(at_values(p, values)),) for p in broken]
+        broken = [goal, *conclusion_obligations(goal)]
+        return [(T.negate(at_values(p, values)), *premise_obligations(at)) for p in broken]
     raise Rejected(f"log: there is no kind {kind!r}")
 
 
@@ -144,8 +149,15 @@ def at_values(p: Term, values: dict[Term | str, Term | Lam]) -> Term:
 
 def main() -> int:
     """Read logs, print for each what it shows or why it is rejected."""
+    try:
+        logs = json.load(sys.stdin)
+    except (ValueError, RecursionError) as error:
+        logs = error
+    if not isinstance(logs, list):
+        print(f"check: the input is not a JSON list of logs: {logs}", file=sys.stderr)
+        return 2
     answers = []
-    for log in json.load(sys.stdin):
+    for log in logs:
         try:
             shown = check(log)
             answers.append(

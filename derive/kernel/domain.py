@@ -2,8 +2,9 @@
 
 The kernel's functions are total, so ``x/x - x/x = 0`` holds in it for every `x`.  A reader means
 less: that the statement is defined.  `obligations` lists, for a formula, what has to hold for
-every inverse, logarithm, root and real power in it to be used inside its natural domain, each
-closed over the indices and premises under which the operation stands.
+every inverse, logarithm, root and real power in it to be used inside its natural domain, and for
+every range to be a natural number, each closed over the indices and premises under which the
+operation stands.
 """
 
 from __future__ import annotations
@@ -12,22 +13,36 @@ from collections.abc import Iterator
 
 from derive.kernel import terms as T
 from derive.kernel.normal import Normaliser, Sign, literal
-from derive.kernel.terms import Term
+from derive.kernel.terms import Lam, Term
+
+#: An obligation, and whether it comes from the conclusion: from what is claimed to hold, rather
+#: than from a premise, or from an instance that is only said to exist.
+Duty = tuple[Term, bool]
 
 
 def obligations(formula: Term) -> tuple[Term, ...]:
     """The formulas that make `formula` well defined, without those that hold by sort alone."""
-    found: dict[Term, None] = {}
-    for o in _walk(formula, Normaliser(), 0):
-        found.setdefault(o)
-    return tuple(found)
+    return tuple(dict.fromkeys(o for o, _ in _walk(formula, Normaliser(), 0)))
 
 
-def _walk(t: Term, norm: Normaliser, depth: int) -> Iterator[Term]:
+def premise_obligations(formula: Term) -> tuple[Term, ...]:
+    """The obligations that do not come from the conclusion."""
+    return tuple(dict.fromkeys(o for o, mine in _walk(formula, Normaliser(), 0) if not mine))
+
+
+def conclusion_obligations(formula: Term) -> tuple[Term, ...]:
+    """The obligations whose failure leaves the conclusion undefined though all premises hold."""
+    return tuple(dict.fromkeys(o for o, mine in _walk(formula, Normaliser(), 0) if mine))
+
+
+def _walk(t: Term, norm: Normaliser, depth: int) -> Iterator[Duty]:
     if t.op == "imp":
-        yield from _walk(t.children[0], norm, depth)
-        for o in _walk(t.children[1], norm, depth):
-            yield T.implies(t.children[0], o)
+        yield from _assumed(_walk(t.children[0], norm, depth))
+        for o, mine in _walk(t.children[1], norm, depth):
+            yield T.implies(t.children[0], o), mine
+        return
+    if t.op == "not" and t.children[0].op not in ("eq", "le", "lt", "isint"):
+        yield from _assumed(_walk(t.children[0], norm, depth))
         return
     if t.op in ("and", "or"):
         yield from _sequence(t.children, t.op, norm, depth)
@@ -37,57 +52,71 @@ def _walk(t: Term, norm: Normaliser, depth: int) -> Iterator[Term]:
         return
     own = _condition(t, norm)
     if own is not None:
-        yield own
+        yield own, True
+    for size in _ranges(t):
+        yield from _range_conditions(size, norm)
     for i, child in enumerate(t.children):
         count = T.binders(t.op, t.data, i)
         if count == 0:
             yield from _walk(child, norm, depth)
         elif t.op == "grad" and i == t.data:
-            yield from _open_tensor(child, t.data, norm, depth)
+            at_point = T.instantiate(child, (Lam(t.data, t.children[i + 1]),))
+            yield from _walk(at_point, norm, depth)
         else:
             yield from _open_indices(child, _sizes(t, i), norm, depth)
 
 
-def _sequence(parts: tuple[Term, ...], op: str, norm: Normaliser, depth: int) -> Iterator[Term]:
+def _assumed(duties: Iterator[Duty]) -> Iterator[Duty]:
+    for o, _ in duties:
+        yield o, False
+
+
+def _sequence(parts: tuple[Term, ...], op: str, norm: Normaliser, depth: int) -> Iterator[Duty]:
     """A later conjunct (disjunct) is read where the earlier ones hold (fail)."""
     given: list[Term] = []
     for p in parts:
-        for o in _walk(p, norm, depth):
+        for o, mine in _walk(p, norm, depth):
             for g in reversed(given):
                 o = T.implies(g, o)
-            yield o
+            yield o, mine
         given.append(p if op == "and" else T.negate(p))
 
 
-def _quantifier(t: Term, norm: Normaliser, depth: int) -> Iterator[Term]:
+def _quantifier(t: Term, norm: Normaliser, depth: int) -> Iterator[Duty]:
     sort, arity = t.data
     if sort == "tensor":
-        yield from _open_tensor(t.children[-1], arity, norm, depth)
-        return
-    if sort == "fin":
+        inner = _open_tensor(t.children[-1], arity, norm, depth)
+    elif sort == "fin":
         yield from _walk(t.children[0], norm, depth)
-    x = T.var(f"%o{depth}", sort, *t.children[:-1])
-    for o in _walk(T.instantiate(t.children[-1], (x,)), norm, depth + 1):
-        yield T.forall(x, o) if x in T.free_symbols(o) else o
+        yield from _range_conditions(t.children[0], norm)
+        inner = _open_indices(t.children[1], t.children[:1], norm, depth)
+    else:
+        inner = _open_variable(t.children[0], T.var(f"%o{depth}", sort), norm, depth)
+    yield from inner if t.op == "forall" else _assumed(inner)
 
 
-def _open_tensor(body: Term, arity: int, norm: Normaliser, depth: int) -> Iterator[Term]:
+def _open_tensor(body: Term, arity: int, norm: Normaliser, depth: int) -> Iterator[Duty]:
     name = f"%O{depth}"
-    for o in _walk(T.instantiate(body, (name,)), norm, depth + 1):
+    for o, mine in _walk(T.instantiate(body, (name,)), norm, depth + 1):
         if name in T.free_symbols(o):
             o = T.quantified("forall", "tensor", T.abstract_tensor(o, name, arity), arity=arity)
-        yield o
+        yield o, mine
+
+
+def _open_variable(body: Term, x: Term, norm: Normaliser, depth: int) -> Iterator[Duty]:
+    for o, mine in _walk(T.instantiate(body, (x,)), norm, depth + 1):
+        yield (T.forall(x, o) if x in T.free_symbols(o) else o), mine
 
 
 def _open_indices(
     body: Term, sizes: tuple[Term, ...], norm: Normaliser, depth: int
-) -> Iterator[Term]:
+) -> Iterator[Duty]:
     xs = tuple(T.var(f"%o{depth + k}", "fin", n) for k, n in enumerate(sizes))
-    for o in _walk(T.instantiate(body, xs), norm, depth + len(xs)):
+    for o, mine in _walk(T.instantiate(body, xs), norm, depth + len(xs)):
         for x in reversed(xs):
             if x in T.free_symbols(o):
                 o = T.forall(x, o)
-        yield o
+        yield o, mine
 
 
 def _sizes(t: Term, i: int) -> tuple[Term, ...]:
@@ -100,6 +129,30 @@ def _sizes(t: Term, i: int) -> tuple[Term, ...]:
         return t.children[: t.data]
     count = T.binders(t.op, t.data, i)
     return t.children[i - count : i]
+
+
+def _ranges(t: Term) -> tuple[Term, ...]:
+    """The ranges that the node itself mentions."""
+    match t.op:
+        case "sum" | "prod" | "det":
+            return t.children[:1]
+        case "grad":
+            return t.children[: t.data]
+        case "var":
+            return t.children
+        case "app":
+            bodies = (i for i in range(len(t.children)) if T.binders(t.op, t.data, i))
+            return tuple(size for i in bodies for size in _sizes(t, i))
+        case _:
+            return ()
+
+
+def _range_conditions(size: Term, norm: Normaliser) -> Iterator[Duty]:
+    """A range is a natural number."""
+    if not norm.is_int(size):
+        yield T.isint(size), True
+    if not norm.nonneg(norm.poly(size)):
+        yield T.le(T.ZERO, size), True
 
 
 def _condition(t: Term, norm: Normaliser) -> Term | None:

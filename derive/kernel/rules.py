@@ -145,6 +145,11 @@ def _why_not(formula: Term) -> str | None:
     return None
 
 
+def check_statement(formula: Term) -> None:
+    """Check that a formula could stand in a theorem at all."""
+    _check_formula("statement", formula)
+
+
 def _check_formula(rule: str, formula: Term) -> None:
     why = _why_not(formula)
     if why is not None:
