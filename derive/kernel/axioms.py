@@ -127,9 +127,9 @@ _LIST: Final = (
         "pi-irrational", 2, _pi_irrational, r"m=\pi n\Rightarrow n=0", r"m,n\in\mathbb Z",
         "Niven, A simple proof that pi is irrational, Bull. AMS 53 (1947), 509",
     ),
-    Axiom("det-product", 3, _det_product, r"\det(AB)=\det A\det B", "", f"{_AXLER}, 9.49"),
-    Axiom("det-transpose", 2, _det_transpose, r"\det A^\top=\det A", "", f"{_AXLER}, 9.56"),
-    Axiom("det-identity", 1, _det_identity, r"\det I=1", "", f"{_AXLER}, 9.44"),
+    Axiom("det-product", 3, _det_product, r"\det(AB)=\det A\det B", "", f"{_AXLER}, section 9C"),
+    Axiom("det-transpose", 2, _det_transpose, r"\det A^\top=\det A", "", f"{_AXLER}, section 9C"),
+    Axiom("det-identity", 1, _det_identity, r"\det I=1", "", f"{_AXLER}, section 9C"),
     Axiom(
         "max-right", 2, lambda a, b: _when(T.le(a, b), T.eq(T.fn("max", a, b), b)),
         r"\max(a,b)=b", r"a\le b", "definition of the maximum",

@@ -665,8 +665,6 @@ class Normaliser:
                 return self._sign_of_power(t.children[0], t.data)
             case "sum":
                 return self._sign_of_sum(t)
-            case "E":
-                return Sign.NONNEG if self.sign(t.children[0]) >= Sign.NONNEG else Sign.UNKNOWN
             case "fn":
                 return self._sign_of_function(t)
             case _:

@@ -1,0 +1,87 @@
+"""The documents say what the code does: tables of rules and axioms, examples, commands.
+
+`python tests/test_docs.py` prints the tables of `docs/trusted_base.md` as they should be.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from derive.kernel.axioms import AXIOMS, EVALUATIONS
+from derive.kernel.rules import RULES
+
+ROOT = Path(__file__).resolve().parent.parent
+TRUSTED_BASE = ROOT / "docs" / "trusted_base.md"
+
+
+def rule_rows() -> list[str]:
+    """One row per rule: its name, and the first paragraph of its docstring."""
+    rows = []
+    for name, rule in RULES.items():
+        text = " ".join((rule.__doc__ or "").strip().split("\n\n")[0].split())
+        rows.append(f"| `{name}` | {text.replace('|-', '⊢').replace('|', '&#124;')} |")
+    return rows
+
+
+def fact_rows() -> list[str]:
+    """One row per axiom and evaluation: formula, side condition, citation."""
+    rows = []
+    for fact in (*AXIOMS.values(), *EVALUATIONS.values()):
+        formula, condition = (
+            text.replace("|", r"\vert ") for text in (fact.formula, fact.condition)
+        )
+        symbols = re.search(r"[\\<>=]", condition) and not re.search(r"[a-z]{4}", condition)
+        shown = f"${condition}$" if symbols else condition
+        rows.append(f"| `{fact.name}` | ${formula}$ | {shown} | {fact.citation} |")
+    return rows
+
+
+@pytest.mark.parametrize("row", rule_rows() + fact_rows())
+def test_trusted_base_lists_every_rule_and_axiom(row: str) -> None:
+    assert row in TRUSTED_BASE.read_text(encoding="utf-8").splitlines()
+
+
+def test_trusted_base_lists_nothing_else() -> None:
+    text = TRUSTED_BASE.read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `([a-z-]+)` \|", text, flags=re.M)
+    assert sorted(listed) == sorted([*RULES, *AXIOMS, *EVALUATIONS])
+
+
+def test_every_rule_has_a_formula() -> None:
+    assert all(rule.__doc__ and len(rule.__doc__) > 10 for rule in RULES.values())
+
+
+def test_every_axiom_is_cited() -> None:
+    assert all(f.citation for f in (*AXIOMS.values(), *EVALUATIONS.values()))
+
+
+def test_the_example_of_writing_a_claim_runs(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "writing_a_claim.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, flags=re.S)
+    path = tmp_path / "my_claims.py"
+    path.write_text(example, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "derive", "verify", str(path)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "proved" in done.stdout
+    assert "conditional" in done.stdout
+
+
+def test_modules_named_in_the_documents_exist() -> None:
+    for document in (*ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
+        for name in re.findall(r"`((?:derive|numeric|tests|docs)/[\w/.]+)`", document.read_text()):
+            assert (ROOT / name).exists(), f"{document.name} names {name}"
+
+
+if __name__ == "__main__":
+    print("| rule | what it says |\n| --- | --- |")
+    print("\n".join(rule_rows()))
+    print("\n| axiom | formula | condition | citation |\n| --- | --- | --- | --- |")
+    print("\n".join(fact_rows()))
