@@ -243,9 +243,9 @@ class Converter:
         if relation is not None:
             return relation(self._term(p.args[0], scope), self._term(p.args[1], scope))
         match p:
-            case sp.And():
+            case sp.And() | L.AllOf():
                 return T.conj(*(self._formula(a, scope) for a in _logical(p)))
-            case sp.Or():
+            case sp.Or() | L.AnyOf():
                 return T.disj(*(self._formula(a, scope) for a in _logical(p)))
             case sp.Not():
                 return T.negate(self._formula(p.args[0], scope))

@@ -230,6 +230,14 @@ class Differentiable(_Formula):
     """The function of a vector is differentiable at its argument (args: an `Applied`)."""
 
 
+class AllOf(_Formula):
+    """Every one of the formulas, in this order (SymPy's ``And`` would sort them)."""
+
+
+class AnyOf(_Formula):
+    """At least one of the formulas, in this order."""
+
+
 def forall(variables: Sequence[Any] | Any, body: Any) -> Any:
     for x in reversed(variables if isinstance(variables, list | tuple) else [variables]):
         body = ForAll(x, body)
@@ -267,11 +275,11 @@ def iff(p: Any, q: Any) -> Any:
 
 
 def both(*parts: Any) -> Any:
-    return sp.And(*parts, evaluate=False)
+    return AllOf(*parts)
 
 
 def either(*parts: Any) -> Any:
-    return sp.Or(*parts, evaluate=False)
+    return AnyOf(*parts)
 
 
 def negation(p: Any) -> Any:

@@ -22,17 +22,18 @@ LETTERS: Final = {
 }  # fmt: skip
 DEFAULT: Final = "ijklrstuabce"
 BY_SORT: Final = {
-    "real": "xyzuvw", "int": "klmrs", "nat": "lkmrs", "dim": "nmrs", "tensor": "vwuMN",
+    "real": "xyzuvw", "int": "klmrs", "nat": "lkmrs", "dim": "wnmrs", "tensor": "vwuMN",
 }  # fmt: skip
 SETS: Final = {"real": r"\mathbb{R}", "int": r"\mathbb{Z}", "nat": r"\mathbb{N}",
                "dim": r"\mathbb{N}_{\ge 1}"}  # fmt: skip
+SIGNS: Final = {"eq": "=", "le": r"\le", "lt": "<"}
 _GREEK_NAMES: Final = """
     alpha beta gamma delta epsilon eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi
     omega Sigma Omega Delta Gamma
 """
 GREEK: Final = frozenset(_GREEK_NAMES.split())
 
-_ADD, _SUM, _MUL, _POW, _ATOM = 1, 2, 3, 4, 5
+_MOD, _ADD, _SUM, _MUL, _POW, _ATOM = 0, 1, 2, 3, 4, 5
 
 
 def latex(t: Term) -> str:
@@ -214,7 +215,7 @@ class _Printer:
                 return f"{self._base(t.children[0])}^{{{args[1]}}}", _POW
             case "mod":
                 a, n = (self.term(c, _MUL) for c in t.children)
-                return rf"{a} \bmod {n}", _ADD
+                return rf"{a} \bmod {n}", _MOD
             case "sin" | "cos" | "log" | "max" | "min":
                 return rf"\{t.data}{_fenced(', '.join(args))}", _ATOM
             case _:
@@ -291,16 +292,24 @@ class _Printer:
         """`level` 1 asks for parentheses around implications and quantifiers."""
         match p.op:
             case "eq" | "le" | "lt":
-                sign = {"eq": "=", "le": r"\le", "lt": "<"}[p.op]
-                return f"{self.term(p.children[0])} {sign} {self.term(p.children[1])}"
+                return self._relations([p])
             case "not":
                 return self._negation(p.children[0])
-            case "and" | "or":
-                if not p.children:
-                    return r"\text{true}" if p.op == "and" else r"\text{false}"
-                sign = r" \ \land\  " if p.op == "and" else r" \ \lor\  "
-                text = sign.join(self.formula(c, 2) for c in p.children)
+            case "and" if _is_equivalence(p):
+                a, b = p.children[0].children
+                text = rf"{self.formula(a, 1)} \ \Leftrightarrow\  {self.formula(b, 1)}"
+                return _fenced(text) if level else text
+            case "and" if p.children:
+                runs = _runs(p.children)
+                parts = [self._relations(r) if r[0].op in SIGNS else self.formula(r[0], 2)
+                         for r in runs]  # fmt: skip
+                text = r" \ \land\  ".join(parts)
+                return _fenced(text) if level == 2 and len(runs) > 1 else text
+            case "or" if p.children:
+                text = r" \ \lor\  ".join(self.formula(c, 2) for c in p.children)
                 return _fenced(text) if level == 2 else text
+            case "and" | "or":
+                return r"\text{true}" if p.op == "and" else r"\text{false}"
             case "imp":
                 a, b = p.children
                 text = rf"{self.formula(a, 1)} \ \Rightarrow\  {self.formula(b)}"
@@ -316,6 +325,13 @@ class _Printer:
                 return self._differentiable(p)
             case _:
                 raise ValueError(f"latex: no rule for {p}")
+
+    def _relations(self, run: Sequence[Term]) -> str:
+        """Relations of which each begins where the one before ends: a = b <= c."""
+        out = self.term(run[0].children[0])
+        for r in run:
+            out += f" {SIGNS[r.op]} {self.term(r.children[1])}"
+        return out
 
     def _negation(self, p: Term) -> str:
         if p.op == "eq":
@@ -373,6 +389,25 @@ class _Printer:
         t = p.children[0]
         base = name(str(t.data.head))
         return rf"{base} \text{{ is differentiable at }} {', '.join(self._vectors(t))}"
+
+
+def _runs(parts: Sequence[Term]) -> list[list[Term]]:
+    """The parts of a conjunction, with relations that continue one another put together."""
+    out: list[list[Term]] = []
+    for p in parts:
+        last = out[-1][-1] if out else T.TRUE
+        if p.op in SIGNS and last.op in SIGNS and last.children[1] is p.children[0]:
+            out[-1].append(p)
+        else:
+            out.append([p])
+    return out
+
+
+def _is_equivalence(p: Term) -> bool:
+    """Whether this is p -> q and q -> p."""
+    if len(p.children) != 2 or any(c.op != "imp" for c in p.children):
+        return False
+    return p.children[0].children == p.children[1].children[::-1]
 
 
 def _quotient(x: Term) -> tuple[Term, Term] | None:
