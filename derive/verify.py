@@ -126,7 +126,7 @@ def _settle(claim: Claim) -> Settled:
         return _refuted(claim, work, claim.counterexample)
     try:
         proved = _prove(claim, work)
-    except _SEARCH_FAILED as error:
+    except (*_SEARCH_FAILED, Unsettled) as error:
         if claim.proof is not None:
             raise
         found = counterexample.find(work.goal(with_added=False))

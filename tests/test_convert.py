@@ -1,0 +1,190 @@
+"""Conversion: what arrives in the kernel is what was written, or a refusal that names it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+import sympy as sp
+
+from derive import language as L
+from derive.convert import ConversionError, Converter
+from derive.kernel import terms as T
+from derive.kernel.domain import obligations
+from derive.kernel.normal import Normaliser
+
+n, m, d = L.dims("n m d")
+i, j, k = L.index("i", n), L.index("j", n), L.index("k", m)
+x, y = L.tensor("x", n), L.tensor("y", m)
+a, b = L.real("a"), L.real("b")
+
+
+def term(e: object) -> T.Term:
+    return Converter().term(e)
+
+
+def same(e: object, f: object) -> bool:
+    c = Converter()
+    return Normaliser().same(c.term(e), c.term(f))
+
+
+# ------------------------------------------------------------------ bound indices
+
+
+def test_renaming_a_bound_index_gives_the_same_term() -> None:
+    assert term(L.total(x[i], i)) is term(L.total(x[j], j))
+
+
+def test_a_free_index_is_not_the_bound_one_of_its_name() -> None:
+    free_and_bound = term(x[i] * L.total(x[i], i))
+    apart = term(x[i] * L.total(x[j], j))
+    assert free_and_bound is apart
+    assert not same(x[i] * L.total(x[i], i), L.total(x[i] ** 2, i))
+
+
+def test_an_inner_index_shadows_the_outer_one_of_its_name() -> None:
+    shadowed = sp.Sum(x[i] * sp.Sum(x[i], (i, 0, n - 1)), (i, 0, n - 1))
+    assert same(shadowed, L.total(x[i], i) * L.total(x[j], j))
+
+
+def test_shifted_bounds_are_shifted_back() -> None:
+    z = sp.IndexedBase("z")
+    s = sp.Symbol("s", integer=True)
+    assert same(sp.Sum(z[s], (s, 1, n)), sp.Sum(z[s + 1], (s, 0, n - 1)))
+    assert not same(sp.Sum(z[s], (s, 1, n)), sp.Sum(z[s], (s, 0, n - 1)))
+
+
+def test_a_bound_that_depends_on_an_outer_index_stays_inside() -> None:
+    z, s, t = sp.IndexedBase("z"), sp.Symbol("s", integer=True), sp.Symbol("t", integer=True)
+    triangle = sp.Sum(z[t], (t, 0, s), (s, 0, n - 1))
+    square = sp.Sum(z[t], (t, 0, n - 1), (s, 0, n - 1))
+    assert not same(triangle, square)
+
+
+# ------------------------------------------------------------------ division
+
+
+def test_division_keeps_its_condition() -> None:
+    p = Converter().formula(L.equal(L.over(a, a), 1))
+    assert obligations(p) == (T.negate(T.eq(T.var("a"), T.ZERO)),)
+
+
+def test_a_size_needs_no_condition() -> None:
+    assert obligations(Converter().formula(L.equal(L.over(d, d), 1))) == ()
+
+
+def test_a_condition_under_a_sum_is_closed_over_the_index() -> None:
+    (o,) = obligations(Converter().formula(L.equal(L.total(1 / x[i], i), a)))
+    assert o.op == "forall"
+    assert o.children[1].op == "not"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        sp.log(a),
+        sp.sqrt(a),
+        a**b,
+        sp.Mod(n, a, evaluate=False),
+        L.over(1, a),
+        a ** sp.Rational(-3, 2),
+    ],
+)
+def test_partial_operations_have_an_obligation(expression: sp.Expr) -> None:
+    assert obligations(Converter().formula(L.equal(expression, b)))
+
+
+def test_a_premise_guards_what_it_implies() -> None:
+    p = Converter().formula(L.implies(L.negation(L.equal(a, 0)), L.equal(L.over(a, a), 1)))
+    (o,) = obligations(p)
+    assert o.op == "imp"
+
+
+# ------------------------------------------------------------------ sorts and signs
+
+
+def test_sorts_follow_the_assumptions() -> None:
+    assert term(d).data == ("d", "dim", False)
+    assert term(L.natural("l")).data == ("l", "nat", False)
+    assert term(L.integer("q")).data == ("q", "int", False)
+    assert term(a).data == ("a", "real", False)
+
+
+def test_a_positive_symbol_declares_its_hypothesis() -> None:
+    c = Converter()
+    x0 = c.term(L.positive("x0"))
+    assert list(c.declared) == [T.lt(T.ZERO, x0)]
+
+
+def test_exact_numbers_stay_exact() -> None:
+    assert term(sp.Rational(1, 3)) is T.num(Fraction(1, 3))
+    assert term(2 ** sp.Integer(-99)) is T.num(Fraction(1, 2**99))
+
+
+# ------------------------------------------------------------------ refusals
+
+
+@pytest.mark.parametrize(
+    ("expression", "named"),
+    [
+        (sp.Float(0.5), "0.5"),
+        (sp.Symbol("u"), "u"),
+        (sp.Symbol("u", complex=True), "u"),
+        (sp.Symbol("u", negative=True), "u"),
+        (a + sp.I, "I"),
+        (a + sp.gamma(b), "gamma(b)"),
+        (a * sp.Piecewise((1, a > 0), (0, True)), "Piecewise"),
+        (sp.Integral(a, (a, 0, 1)), "Integral"),
+        (sp.zoo, "zoo"),
+        (sp.nan, "nan"),
+        (sp.oo, "oo"),
+        (sp.Derivative(sp.Function("g")(a), a), "Derivative"),
+        (sp.MatrixSymbol("Q", 2, 2), "Q"),
+        (sp.Symbol("u", commutative=False), "u"),
+        (L.tensor("w", n)[k], "w[k]"),
+        (L.tensor("w", n, m)[i, j], "w[i, j]"),
+        (L.tensor("w", n)[i + 1], "w[i + 1]"),
+        (L.tensor("w", n)[d], "w[d]"),
+    ],
+)
+def test_what_is_not_understood_is_refused_by_name(expression: object, named: str) -> None:
+    with pytest.raises(ConversionError) as refusal:
+        term(expression)
+    assert named in str(refusal.value)
+
+
+@pytest.mark.parametrize("statement", [sp.true, sp.false, sp.Eq(a / a, 1), a, sp.Symbol("P")])
+def test_what_is_no_statement_is_refused(statement: object) -> None:
+    with pytest.raises(ConversionError):
+        Converter().formula(statement)
+
+
+def test_a_statement_evaluated_too_early_is_explained() -> None:
+    with pytest.raises(ConversionError, match="SymPy evaluated it"):
+        Converter().formula(sp.Eq(sp.sqrt(d) * sp.sqrt(1 / d), 1))
+
+
+def test_one_name_is_one_symbol() -> None:
+    c = Converter()
+    c.term(sp.Symbol("u", real=True))
+    with pytest.raises(ConversionError, match="two different symbols are called u"):
+        c.term(sp.Symbol("u", positive=True))
+
+
+def test_one_name_is_one_tensor() -> None:
+    c = Converter()
+    c.term(L.tensor("w", n)[i])
+    with pytest.raises(ConversionError, match="w is declared twice"):
+        c.term(L.tensor("w", m)[k])
+
+
+def test_a_shape_error_names_both_sizes() -> None:
+    with pytest.raises(ConversionError, match=r"size n.*range m"):
+        term(x[k])
+
+
+def test_a_random_and_a_fixed_tensor_of_one_name_are_refused() -> None:
+    c = Converter()
+    c.term(L.Expectation(L.random_tensor("q", n)[i]))
+    with pytest.raises(ConversionError, match="q is declared twice"):
+        c.term(L.tensor("q", n)[i])

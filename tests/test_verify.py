@@ -1,0 +1,208 @@
+"""Verdicts: what each one needs, and that nothing less gives it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import sympy as sp
+
+from derive import language as L
+from derive.claim import Added, Claim, Correction, Example, Given
+from derive.kernel.check import check
+from derive.kernel.terms import KernelError
+from derive.result import Source, Verdict
+from derive.verify import settle
+
+d, h, w = L.dims("d h w")
+x, y = L.real("x"), L.real("y")
+FLOOR = L.equal(h * sp.floor(d / h), d)
+SOURCE = Source("a note", ("1",), "a claim")
+
+
+def claim(**parts: Any) -> Claim:
+    defaults = {"id": "tests/claim", "title": "t", "source": SOURCE, "expected": Verdict.PROVED}
+    return Claim(**{**defaults, **parts})
+
+
+def verdict(**parts: Any) -> Verdict:
+    settled = settle(claim(**parts))
+    for log, goal, kind in zip(settled.logs, settled.goals, settled.kinds, strict=True):
+        shown = check(log)
+        assert (shown.goal.key.hex(), shown.kind) == (goal, kind)
+    return settled.result.verdict
+
+
+# ------------------------------------------------------------------ proved
+
+
+def test_a_proof_from_what_the_source_states_is_proved() -> None:
+    given = (Given(L.equal(h * w, d)),)
+    assert verdict(statement=L.equal(2 * h * w, 2 * d), given=given) is Verdict.PROVED
+
+
+def test_used_hypotheses_are_told_from_unused_ones() -> None:
+    given = (Given(L.equal(h * w, d)), Given(L.less(x, y)))
+    result = settle(claim(statement=L.equal(2 * h * w, 2 * d), given=given)).result
+    assert [v.used for v in result.hypotheses] == [True, False]
+
+
+def test_a_hypothesis_that_only_definedness_needs_counts_as_used() -> None:
+    given = (Given(L.negation(L.equal(x, 0))),)
+    statement = L.equal(L.minus(L.over(1, x), L.over(1, x)), 0)
+    result = settle(claim(statement=statement, given=given)).result
+    assert result.verdict is Verdict.PROVED
+    assert result.hypotheses[0].used
+
+
+def test_a_script_that_proves_something_else_proves_nothing() -> None:
+    statement = L.equal(x + y, y + x + 1)
+    assert verdict(statement=statement, proof=lambda p: p.equal(x, x)) is Verdict.UNDECIDED
+
+
+def test_a_script_may_not_assume_more_than_the_hypotheses() -> None:
+    statement = L.equal(x, y)
+    assert verdict(statement=statement, proof=lambda p: p.assume(statement)) is Verdict.UNDECIDED
+
+
+def test_a_true_but_undefined_statement_is_not_proved() -> None:
+    statement = L.equal(L.minus(L.over(1, x), L.over(1, x)), 0)
+    assert verdict(statement=statement) is Verdict.REFUTED
+    scripted = verdict(statement=statement, proof=lambda p: p.equal(*statement.args))
+    assert scripted is Verdict.UNDECIDED
+
+
+def test_an_undefined_hypothesis_is_noticed() -> None:
+    given = (Given(L.equal(L.over(1, x), y)),)
+    assert verdict(statement=L.equal(y, y + 0 * x), given=given) is not Verdict.PROVED
+
+
+# ------------------------------------------------------------------ conditional
+
+
+def conditional(**parts: Any) -> Verdict:
+    added = parts.pop("added", (Added(L.divides(h, d), Example({d: 10, h: 3})),))
+    witness = parts.pop("witness", Example({d: 12, h: 4}))
+    return verdict(statement=FLOOR, added=added, witness=witness, **parts)
+
+
+def test_a_needed_condition_with_example_and_witness_is_conditional() -> None:
+    assert conditional() is Verdict.CONDITIONAL
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        {d: 12, h: 4},  # meets the condition
+        {d: 10, h: sp.Rational(5, 2)},  # outside the domain
+        {d: 10, h: -3},
+        {d: 10},  # leaves a symbol open
+    ],
+)
+def test_an_example_that_does_not_break_condition_and_statement_is_refused(example: Any) -> None:
+    assert conditional(added=(Added(L.divides(h, d), Example(example)),)) is Verdict.UNDECIDED
+
+
+def test_an_example_has_to_meet_what_the_source_states() -> None:
+    given = (Given(L.less(11, d)),)
+    assert conditional(given=given) is Verdict.UNDECIDED
+
+
+def test_a_witness_has_to_meet_every_hypothesis() -> None:
+    assert conditional(witness=Example({d: 10, h: 3})) is Verdict.UNDECIDED
+
+
+def test_contradictory_hypotheses_have_no_witness() -> None:
+    added = (Added(L.both(L.divides(h, d), L.less(d, d)), Example({d: 10, h: 3})),)
+    assert conditional(added=added) is Verdict.UNDECIDED
+
+
+def test_a_condition_that_is_not_used_leaves_the_claim_proved() -> None:
+    added = (Added(L.less(x, y), Example({x: 1, y: 0})),)
+    assert (
+        verdict(statement=L.equal(d + 1, 1 + d), added=added, witness=Example({x: 0, y: 1}))
+        is Verdict.PROVED
+    )
+
+
+# ------------------------------------------------------------------ refuted
+
+
+def test_an_exact_counterexample_refutes() -> None:
+    assert verdict(statement=FLOOR, counterexample=Example({d: 10, h: 3})) is Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    "example", [{d: 12, h: 3}, {d: 10, h: 0}, {d: -10, h: 3}, {d: sp.Rational(1, 2), h: 3}, {d: 7}]
+)
+def test_what_is_no_counterexample_refutes_nothing(example: Any) -> None:
+    assert verdict(statement=FLOOR, counterexample=Example(example)) is Verdict.UNDECIDED
+
+
+def test_a_counterexample_has_to_meet_the_hypotheses() -> None:
+    given = (Given(L.divides(h, d)),)
+    example = Example({d: 10, h: 3})
+    assert verdict(statement=FLOOR, given=given, counterexample=example) is Verdict.UNDECIDED
+
+
+def test_a_correction_that_is_not_proved_is_not_given() -> None:
+    wrong = Correction(L.equal(h * sp.floor(d / h), d + 1))
+    example = Example({d: 10, h: 3})
+    assert verdict(statement=FLOOR, counterexample=example, correction=wrong) is Verdict.UNDECIDED
+
+
+def test_a_floating_point_counterexample_is_refused() -> None:
+    statement = L.equal(sp.sqrt(x**2), x)
+    assert verdict(statement=statement, counterexample=Example({x: -0.5})) is Verdict.UNDECIDED
+
+
+def test_without_a_script_a_false_statement_is_refuted_by_search() -> None:
+    assert verdict(statement=FLOOR) is Verdict.REFUTED
+
+
+# ------------------------------------------------------------------ the rest
+
+
+def test_what_can_be_neither_proved_nor_refuted_is_undecided() -> None:
+    statement = L.equal(sp.sin(x) ** 2 + sp.Function("g")(x), sp.Function("k")(x))
+    result = settle(claim(statement=statement, proof=lambda p: p.equal(*statement.args))).result
+    assert result.verdict is Verdict.UNDECIDED
+    assert "left over" in result.reason
+
+
+def test_what_is_not_mathematical_says_why() -> None:
+    result = settle(claim(reason="history", expected=Verdict.NOT_MATHEMATICAL)).result
+    assert result.verdict is Verdict.NOT_MATHEMATICAL
+    assert result.reason == "history"
+
+
+def test_the_expected_verdict_is_not_copied() -> None:
+    assert settle(claim(statement=FLOOR, expected=Verdict.PROVED)).result.unexpected
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"statement": FLOOR, "reason": "both"},
+        {"statement": FLOOR, "id": "no-topic"},
+        {"statement": FLOOR, "added": (Added(L.divides(h, d), Example({d: 10, h: 3})),)},
+        {"statement": FLOOR, "proof": lambda p: p, "counterexample": Example({d: 10, h: 3})},
+    ],
+)
+def test_an_incomplete_claim_cannot_be_made(parts: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"claim id|tests/claim"):
+        claim(**parts)
+
+
+def test_a_log_of_another_goal_is_told_apart() -> None:
+    settled = settle(claim(statement=L.equal(x + y, y + x)))
+    other = settle(claim(statement=L.equal(x * y, y * x)))
+    assert check(settled.logs[0]).goal.key.hex() != other.goals[0]
+
+
+def test_a_log_with_an_altered_conclusion_is_rejected() -> None:
+    (log,) = settle(claim(statement=L.equal(x + y, y + x))).logs
+    log["steps"][0]["conclusion"] = 0
+    with pytest.raises(KernelError):
+        check(log)
