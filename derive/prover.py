@@ -234,6 +234,30 @@ class Prover:
                 proofs.append(branch(case))
         return infer("cases", [disjunction, *proofs])
 
+    def suppose(
+        self, p: Any, branch: Callable[[Theorem], Theorem], reason: str = "suppose this"
+    ) -> Theorem:
+        """p -> what `branch` proves from the theorem of p; p is shown as a line."""
+        with self.supposing(p) as case:
+            self.note(case, reason)
+            proved = branch(case)
+        return self.discharge(proved, case)
+
+    def choose(self, some: Theorem, x: Any, branch: Callable[[Theorem], Theorem]) -> Theorem:
+        """From there is x with p(x): what `branch` proves from p(x) without mention of x."""
+        v = self.term(x)
+        instance = T.instantiate(some.conclusion.children[-1], (v,))
+        with self.supposing(instance) as case:
+            proved = branch(case)
+        return infer("choose", [some, proved], v)
+
+    def next_integer(self, below: Theorem, *facts: Theorem) -> Theorem:
+        """From a < b: a + 1 <= b, where a and b are known to be integers."""
+        try:
+            return infer("integer-gap", [below])
+        except KernelError:
+            return infer("integer-gap", [below, *self.facts(*facts)])
+
     def dichotomy(self, a: Any, b: Any) -> Theorem:
         """a <= b or b < a."""
         return infer("dichotomy", [], self.term(a), self.term(b))
