@@ -15,7 +15,7 @@ from typing import Final
 
 from derive.kernel import terms as T
 from derive.kernel.check import at_values
-from derive.kernel.domain import obligations
+from derive.kernel.domain import conclusion_obligations, obligations, premise_obligations
 from derive.kernel.rules import Theorem, infer
 from derive.kernel.terms import KernelError, Lam, Term
 
@@ -24,15 +24,45 @@ RANDOM: Final = 200
 Values = dict[Term | str, Term | Lam]
 
 
-def find(goal: Term, seed: int = 0) -> tuple[Values, Theorem] | None:
-    """Values at which `goal` (closed over its free symbols) is provably false or undefined."""
-    targets = [*obligations(goal), goal]
+def find(goal: Term, seed: int = 0) -> tuple[Values, list[Theorem]] | None:
+    """Values at which `goal` (closed over its free symbols) is provably false or undefined.
+
+    A point where everything is defined is preferred to one where the conclusion is not.
+    """
+    undefined: tuple[Values, list[Theorem]] | None = None
     for values in _candidates(goal, seed):
-        for target in targets:
-            theorem = refutation(target, values)
-            if theorem is not None:
-                return values, theorem
-    return None
+        roots = refuting(goal, goal, values)
+        if roots is not None and _defined(goal, values):
+            return values, roots
+        if undefined is None:
+            for target in conclusion_obligations(goal):
+                roots = refuting(goal, target, values)
+                if roots is not None:
+                    undefined = values, roots
+    return undefined
+
+
+def refuting(goal: Term, target: Term, values: Values) -> list[Theorem] | None:
+    """What the checker asks for: `target` fails at the values, and the premises are defined."""
+    theorem = refutation(target, values)
+    if theorem is None:
+        return None
+    try:
+        return [theorem, *premises_defined(goal, values)]
+    except KernelError:
+        return None
+
+
+def premises_defined(goal: Term, values: Values) -> list[Theorem]:
+    """The premises of `goal` are well defined at the values, by evaluation."""
+    return [infer("decide", [], o) for o in premise_obligations(at_values(goal, values))]
+
+
+def _defined(goal: Term, values: Values) -> bool:
+    try:
+        return all(infer("decide", [], o) for o in obligations(at_values(goal, values)))
+    except KernelError:
+        return False
 
 
 def refutation(target: Term, values: Values) -> Theorem | None:

@@ -20,7 +20,7 @@ from derive.convert import ConversionError, Converter
 from derive.kernel import terms as T
 from derive.kernel.axioms import AXIOMS, EVALUATIONS
 from derive.kernel.check import at_values
-from derive.kernel.domain import obligations
+from derive.kernel.domain import conclusion_obligations, obligations
 from derive.kernel.log import Json, write
 from derive.kernel.normal import Normaliser
 from derive.kernel.rules import Theorem, infer
@@ -126,13 +126,13 @@ def _settle(claim: Claim) -> Settled:
         return _refuted(claim, work, claim.counterexample)
     try:
         proved = _prove(claim, work)
-    except (*_SEARCH_FAILED, Unsettled) as error:
+    except (*_SEARCH_FAILED, Unsettled):
         if claim.proof is not None:
             raise
         found = counterexample.find(work.goal(with_added=False))
         if found is None or claim.added:
             raise
-        return _refuted_at(claim, work, *found, why=str(error))
+        return _refuted_at(claim, work, *found)
     if not any(h in proved.used for h in work.added):
         return _finish(claim, work, Verdict.PROVED, proved)
     return _conditional(claim, work, proved)
@@ -224,7 +224,7 @@ def _values(work: _Work, example: Example) -> Values:
     return out
 
 
-def _at(work: _Work, target: Term, values: Values, example: Example) -> Theorem:
+def _at(work: _Work, target: Term, example: Example) -> Theorem:
     """A proof, without hypotheses, of the closed formula `target` at exact values."""
     try:
         return infer("decide", [], target)
@@ -239,13 +239,14 @@ def _at(work: _Work, target: Term, values: Values, example: Example) -> Theorem:
 
 def _break(work: _Work, goal: Term, values: Values, example: Example) -> None:
     """Record that `goal` is false or undefined at the values."""
-    for target in (*obligations(goal), goal):
-        theorem = counterexample.refutation(target, values)
-        if theorem is not None:
-            work.record("counterexample", goal, [theorem], values)
+    for target in (goal, *conclusion_obligations(goal)):
+        roots = counterexample.refuting(goal, target, values)
+        if roots is not None:
+            work.record("counterexample", goal, roots, values)
             return
     target = T.negate(at_values(goal, values))
-    work.record("counterexample", goal, [_at(work, target, values, example)], values)
+    roots = [_at(work, target, example), *counterexample.premises_defined(goal, values)]
+    work.record("counterexample", goal, roots, values)
 
 
 def _view(work: _Work, values: Values, breaks: Term | None = None) -> CounterexampleView:
@@ -303,8 +304,8 @@ def _refuted(claim: Claim, work: _Work, example: Example) -> Settled:
     return _with_correction(claim, work, values)
 
 
-def _refuted_at(claim: Claim, work: _Work, values: Values, theorem: Theorem, why: str) -> Settled:
-    work.record("counterexample", work.goal(with_added=False), [theorem], values)
+def _refuted_at(claim: Claim, work: _Work, values: Values, roots: list[Theorem]) -> Settled:
+    work.record("counterexample", work.goal(with_added=False), roots, values)
     return _with_correction(claim, work, values)
 
 
@@ -337,7 +338,8 @@ def _conditional(claim: Claim, work: _Work, proved: _Proved) -> Settled:
     values = _values(work, claim.witness)
     everything = T.conj(*work.declared, *work.given, *work.added)
     target = at_values(everything, values)
-    work.record("witness", everything, [_at(work, target, values, claim.witness)], values)
+    roots = [_at(work, t, claim.witness) for t in (target, *obligations(target))]
+    work.record("witness", everything, roots, values)
     witness = {
         latex.name(k if isinstance(k, str) else k.data[0]): latex.value(v)
         for k, v in values.items()
