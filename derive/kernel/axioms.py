@@ -188,8 +188,9 @@ EVALUATIONS: Final = {
         ),
         Evaluation("abs-square", r"|x|^2=x^2", "", "definition of the absolute value"),
         Evaluation(
-            "trig-pi", r"\sin k\pi=0,\ \cos k\pi=(-1)^k",
-            r"k\in\mathbb Z", f"{_RUDIN}, Theorem 8.7",
+            "trig-pi",
+            r"\sin k\pi=0,\ \cos k\pi=\sin(k\pi+\tfrac\pi2)=(-1)^k,\ \cos(k\pi+\tfrac\pi2)=0",
+            r"k\in\mathbb Z", f"{_RUDIN}, Theorem 8.7 and the lines before it",
         ),
         Evaluation(
             "trig-parity", r"\sin(-x)=-\sin x,\ \cos(-x)=\cos x", "", f"{_HANDBOOK}, 4.3.13"

@@ -560,23 +560,29 @@ class Normaliser:
         return scaled(self.atom(T.fn("abs", to_term(scaled(p, 1 / lead)))), abs(lead))
 
     def _trig(self, name: str, p: Poly) -> Poly:
-        """Parity, and the values at integer multiples of pi."""
+        """Parity, and the values at integer multiples of pi/2."""
         if not p:
             return constant(0 if name == "sin" else 1)
         turns = self._multiple_of_pi(p)
-        if turns is not None and self.is_int(turns):
-            self.used.add("trig-pi")
-            if name == "sin":
-                return {}
-            if self.is_int(T.mul(T.num(Fraction(1, 2)), turns)):
-                return constant(1)
-            if self.is_int(T.mul(T.num(Fraction(1, 2)), T.sub(turns, T.ONE))):
-                return constant(-1)
+        if turns is not None:
+            shift = Fraction(-1, 2) if name == "sin" else 0  # sin(x) = cos(x - pi/2)
+            value = self._cos_at_half_turns(T.add(turns, T.num(shift)))
+            if value is not None:
+                self.used.add("trig-pi")
+                return constant(value)
         negative = p[min(p, key=monomial_key)] < 0
         if negative:
             self.used.add("trig-parity")
         atom = self.atom(T.fn(name, to_term(scaled(p, -1) if negative else p)))
         return scaled(atom, -1) if negative and name == "sin" else atom
+
+    def _cos_at_half_turns(self, x: Term) -> int | None:
+        """cos(x pi): 0 if x - 1/2 is an integer, 1 if x is an even one, -1 if it is odd."""
+        if self.is_int(T.sub(x, T.num(Fraction(1, 2)))):
+            return 0
+        if self.is_int(T.mul(T.num(Fraction(1, 2)), x)):
+            return 1
+        return -1 if self.is_int(T.mul(T.num(Fraction(1, 2)), T.sub(x, T.ONE))) else None
 
     def _multiple_of_pi(self, p: Poly) -> Term | None:
         q = self.times(p, self.atom(T.PI, -1))
