@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
 from functools import cache
-from itertools import count, permutations, product
+from itertools import count, islice, permutations, product
 from math import factorial, floor, isqrt
 from typing import Final
 
@@ -204,9 +204,18 @@ class Normaliser:
         return T.map_children(t, self._under)
 
     def _under(self, body: Term, binders: int) -> Term:
-        """Normalise below binders by opening them with fresh, unsorted variables."""
-        names = tuple(T.var(f"%f{next(self._fresh)}") for _ in range(binders))
-        return T.abstract(self.term(T.instantiate(body, names)), names)
+        """Normalise below binders by opening them with unsorted variables.
+
+        The names depend on `body` alone, since the order of its parts depends on them; they are
+        chosen again when the normal form has fewer free symbols.
+        """
+        if binders == 0:
+            return self.term(body)
+        names: tuple[Term, ...] = ()
+        while (chosen := tuple(map(T.var, _unused("%b", binders, (body,))))) != names:
+            names = chosen
+            body = T.abstract(self.term(T.instantiate(body, names)), names)
+        return body
 
     # ------------------------------------------------------------------ products
 
@@ -399,18 +408,67 @@ class Normaliser:
     def _canonical(self, indices: tuple[Term, ...], factors: dict[Term, int]) -> Poly:
         """Rename and order the summed variables, and order the factors."""
         if not indices:
-            ordered = sorted(factors.items(), key=lambda f: f[0].key)
-            return {Monomial((), tuple(ordered)): Fraction(1)}
-        best: tuple[tuple[bytes, int], ...] | None = None
-        out = UNIT
-        for order in _orders(indices, factors):
-            names = {i: T.var(f"%{k}", "fin", i.children[0]) for k, i in enumerate(order)}
-            renamed = [(T.substitute(t, names), e) for t, e in factors.items()]
-            renamed.sort(key=lambda f: f[0].key)
-            key = tuple((t.key, e) for t, e in renamed)
+            return {_sorted_monomial((), factors): Fraction(1)}
+        best: tuple[tuple[tuple[bytes, int], ...], Fraction] | None = None
+        out: Poly = {}
+        working = _unused("%w", len(indices), factors)
+        for order in self._orders(indices, factors):
+            sizes = [i.children[0] for i in order]
+            names = [T.var(w, "fin", n) for w, n in zip(working, sizes, strict=True)]
+            rest = tuple(T.var(f"%{k}", "fin", n) for k, n in enumerate(sizes))
+            renamed, c = self._renamed(factors, dict(zip(order, names, strict=True)))
+            at_rest = dict(zip(names, rest, strict=True))
+            m = _sorted_monomial(rest, {T.substitute(t, at_rest): e for t, e in renamed.items()})
+            key = (tuple((t.key, e) for t, e in m.factors), c)
             if best is None or key < best:
-                best, out = key, Monomial(tuple(names.values()), tuple(renamed))
-        return {out: Fraction(1)}
+                best, out = key, {m: c}
+        return out
+
+    def _renamed(
+        self, factors: dict[Term, int], names: dict[Term, Term]
+    ) -> tuple[dict[Term, int], Fraction]:
+        """The factors with other variables, normalised again, and a coefficient.
+
+        The order of a sum inside an atom, and thereby its leading coefficient, depend on names.
+        """
+        if all(_is_plain(t) for t in factors):
+            return {T.substitute(t, names): e for t, e in factors.items()}, Fraction(1)
+        p = self._renormal(factors.items(), names)
+        ((m, c),) = p.items() if len(p) == 1 else ((UNIT, Fraction(0)),)
+        if c == 0 or m.indices:  # there is more to simplify than was seen under the old names
+            return {T.substitute(t, names): e for t, e in factors.items()}, Fraction(1)
+        return dict(m.factors), c
+
+    def _orders(
+        self, indices: tuple[Term, ...], factors: dict[Term, int]
+    ) -> Iterable[tuple[Term, ...]]:
+        """Orders of the summed variables to compare: those that agree with their signatures."""
+        if len(indices) == 1:
+            return [indices]
+        groups: dict[object, list[Term]] = {}
+        for i in indices:
+            groups.setdefault(self._signature(i, indices, factors), []).append(i)
+        keys = sorted(groups)  # type: ignore[type-var]
+        orders = 1
+        for k in keys:
+            orders *= factorial(len(groups[k]))
+        if orders > MAX_ORDERS:
+            return [tuple(i for k in keys for i in groups[k])]
+        return (
+            tuple(i for part in parts for i in part)
+            for parts in product(*(permutations(groups[k]) for k in keys))
+        )
+
+    def _signature(self, i: Term, indices: tuple[Term, ...], factors: dict[Term, int]) -> object:
+        """How `i` occurs, with the other summed variables made indistinct."""
+        names = {j: T.var("%other", "fin", j.children[0]) for j in indices}
+        names[i] = T.var("%this", "fin", i.children[0])
+        seen = []
+        for t, e in factors.items():
+            if i in T.free_symbols(t):
+                u = T.substitute(t, names)
+                seen.append((u.key if _is_plain(t) else self.term(u).key, e))
+        return (i.children[0].key, tuple(sorted(seen)))
 
     def _product(self, size: Term, body: Term) -> Poly:
         n = literal(self.poly(size))
@@ -545,9 +603,9 @@ class Normaliser:
     def _abs(self, p: Poly) -> Poly:
         if not p:
             return {}
-        t = to_term(p)
-        if self.sign(t) >= Sign.NONNEG:
-            return p
+        for q in (p, scaled(p, -1)):
+            if self.sign(to_term(q)) >= Sign.NONNEG:
+                return q
         if len(p) == 1 and not next(iter(p)).indices:
             ((m, c),) = p.items()
             out = constant(abs(c))
@@ -820,6 +878,24 @@ def _is_at_rest(s: Term | str) -> bool:
     return name[0] == "%" and name[1:].isdecimal()
 
 
+def _unused(prefix: str, number: int, terms: Iterable[Term]) -> list[str]:
+    """The first names with that prefix that are not free in the terms."""
+    used = {s.data[0] for t in terms for s in T.free_symbols(t) if isinstance(s, Term)}
+    names = (f"{prefix}{k}" for k in count())
+    return list(islice((w for w in names if w not in used), number))
+
+
+def _sorted_monomial(indices: tuple[Term, ...], factors: dict[Term, int]) -> Monomial:
+    return Monomial(indices, tuple(sorted(factors.items(), key=lambda f: f[0].key)))
+
+
+def _is_plain(t: Term) -> bool:
+    """Whether the normal form of an atom does not depend on the names of its variables."""
+    return t.op in ("var", "num") or (
+        t.op == "app" and not t.data.arities and all(map(_is_plain, t.children))
+    )
+
+
 def _is_variable(m: Monomial) -> bool:
     return (
         not m.indices
@@ -832,32 +908,3 @@ def _is_variable(m: Monomial) -> bool:
 def _variable_order(v: Term) -> tuple[bool, bytes]:
     """Summed variables come last, so that a delta replaces them by free ones."""
     return (v.data[0].startswith("%"), v.key)
-
-
-def _orders(indices: tuple[Term, ...], factors: dict[Term, int]) -> Iterable[tuple[Term, ...]]:
-    """Orders of the summed variables to compare: those that agree with their signatures."""
-    if len(indices) == 1:
-        return [indices]
-    groups: dict[object, list[Term]] = {}
-    for i in indices:
-        groups.setdefault(_signature(i, indices, factors), []).append(i)
-    keys = sorted(groups)  # type: ignore[type-var]
-    orders = 1
-    for k in keys:
-        orders *= factorial(len(groups[k]))
-    if orders > MAX_ORDERS:
-        return [tuple(i for k in keys for i in groups[k])]
-    return (
-        tuple(i for part in parts for i in part)
-        for parts in product(*(permutations(groups[k]) for k in keys))
-    )
-
-
-def _signature(i: Term, indices: tuple[Term, ...], factors: dict[Term, int]) -> object:
-    """How `i` occurs, with the other summed variables made indistinct."""
-    names = {j: T.var("%other", "fin", j.children[0]) for j in indices}
-    names[i] = T.var("%this", "fin", i.children[0])
-    seen = sorted(
-        (T.substitute(t, names).key, e) for t, e in factors.items() if i in T.free_symbols(t)
-    )
-    return (i.children[0].key, tuple(seen))
