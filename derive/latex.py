@@ -45,7 +45,7 @@ def latex(t: Term) -> str:
 def name(symbol: str) -> str:
     """``d_model`` as ``d_{\\text{model}}``, ``W^Q`` as ``W^{Q}``."""
     symbol = symbol.lstrip("_")
-    match = re.fullmatch(r"([^_^]+)(?:_([^_^]+))?(?:\^([^_^]+))?('*)", symbol)
+    match = re.fullmatch(r"([^_^']+)(?:_([^_^']+))?(?:\^([^_^']+))?('*)", symbol)
     if match is None:
         return r"\mathtt{" + symbol.replace("_", r"\_").replace("^", r"\hat{}") + "}"
     base, below, above, primes = match.groups()
@@ -60,6 +60,8 @@ def name(symbol: str) -> str:
 def _word(base: str) -> str:
     if base in GREEK:
         return "\\" + base
+    if base == "loss":
+        return r"\mathcal{L}"
     letters = re.fullmatch(r"([A-Za-z])(\d*)", base)
     if letters:
         return letters[1] + (f"_{{{letters[2]}}}" if letters[2] else "")
@@ -129,6 +131,8 @@ class _Printer:
                 return self._delta(t), _ATOM
             case "app":
                 return self._application(t), _ATOM
+            case "sum" if (weighted := _weighted(t)) is not None:
+                return self._expectation(weighted, r"_{P}"), _ATOM
             case "sum" | "prod":
                 return self._big(t), _SUM
             case "det":
@@ -150,36 +154,41 @@ class _Printer:
         return out
 
     def _mul(self, t: Term) -> tuple[str, int]:
-        coefficient, above, below = Fraction(1), [], []
+        numbers, above, below = [c.data for c in t.children if c.op == "num"], [], []
         for c in t.children:
             if c.op == "num":
-                coefficient *= c.data
-            elif c.op == "pow" and c.data < 0:
+                continue
+            if c.op == "pow" and c.data < 0:
                 base = c.children[0]
                 below.append(base if c.data == -1 else T.power(base, -c.data))
             else:
                 above.append(c)
-        sign = "-" if coefficient < 0 else ""
-        p, q = abs(coefficient.numerator), coefficient.denominator
-        numerator = ([T.num(p)] if p != 1 or not above else []) + above
-        denominator = ([T.num(q)] if q != 1 else []) + below
+        sign = "-" if sum(q < 0 for q in numbers) % 2 else ""
+        numerator = [T.num(abs(q.numerator)) for q in numbers if abs(q.numerator) != 1] + above
+        denominator = [T.num(q.denominator) for q in numbers if q.denominator != 1] + below
+        numerator = numerator or [T.ONE]
         if denominator:
             top, bottom = self._juxtapose(numerator), self._juxtapose(denominator)
             return rf"{sign}\frac{{{top}}}{{{bottom}}}", _MUL
-        return sign + self._juxtapose(numerator), _MUL
+        reaches = any(f.op in ("sum", "prod") for f in numerator)
+        return sign + self._juxtapose(numerator, _MUL), _SUM if reaches else _MUL
 
-    def _juxtapose(self, factors: list[Term]) -> str:
-        """Factors side by side; sums and products last, since they reach to the right."""
-        if len(factors) == 1:
-            return self.term(factors[0])
+    def _juxtapose(self, factors: list[Term], alone: int = 0) -> str:
+        """Factors side by side; sums and products last, since they reach to the right.
+
+        `alone` is the level of a single factor: 0 where nothing stands beside it.
+        """
         big = [f for f in factors if f.op in ("sum", "prod")]
         small = [f for f in factors if f.op not in ("sum", "prod")]
-        texts = [self.term(f, _MUL) for f in small]
-        texts += [self.term(f, _MUL if k < len(big) - 1 else _SUM) for k, f in enumerate(big)]
+        level = _MUL if len(factors) > 1 else alone
+        texts = [self.term(f, level) for f in small]
+        texts += [self.term(f, level) for f in big[:-1]]
+        texts += [self.term(f, min(level, _SUM)) for f in big[-1:]]
+        if level:
+            texts = [_fenced(text) if text.startswith("-") else text for text in texts]
         out = texts[0]
         for text in texts[1:]:
-            tight = re.match(r"[0-9]", text) or text.startswith("-")
-            out += (r" \cdot " if tight else r"\,") + text
+            out += (r" \cdot " if re.match(r"[0-9]", text) else r"\,") + text
         return out
 
     def _pow(self, t: Term) -> tuple[str, int]:
@@ -244,12 +253,12 @@ class _Printer:
         level = _SUM if t.op == "sum" else _MUL
         return rf"{sign}_{{{name(i)}=0}}^{{{top}}} {inner.term(body, level)}"
 
-    def _expectation(self, x: Term) -> str:
+    def _expectation(self, x: Term, law: str = "") -> str:
         if x.op == "pow" and x.data == 2 and x.children[0].op == "add":
             y, *rest = x.children[0].children
             if rest == [T.mul(T.num(-1), T.expectation(y))]:
-                return rf"\operatorname{{Var}}\left[{self.term(y)}\right]"
-        return rf"\mathbb{{E}}\left[{self.term(x)}\right]"
+                return rf"\operatorname{{Var}}{law}\left[{self.term(y)}\right]"
+        return rf"\mathbb{{E}}{law}\left[{self.term(x)}\right]"
 
     # ------------------------------------------------------------------ applications
 
@@ -376,19 +385,50 @@ class _Printer:
         value_open, letters, inner = self.open(value, dims)
         below = _indexed(name(x), [name(c) for c in letters])
         text = self.term(T.instantiate(function, (x,)))
-        at = "" if plain else rf"\Big|_{{{self._vectors_of(point, dims)}}}"
+        at = "" if plain else rf"\Big|_{{{name(x)}={self._point(point, dims)}}}"
         return rf"\frac{{\partial}}{{\partial {below}}} {_fenced(text, '[]')}{at} = " + inner.term(
             value_open
         )
 
-    def _vectors_of(self, point: Term, dims: Sequence[Term]) -> str:
-        body, _, inner = self.open(point, dims)
-        return inner.term(body)
+    def _point(self, point: Term, dims: Sequence[Term]) -> str:
+        text = self._vector(dims[0], point) if len(dims) == 1 else None
+        if text is None:
+            body, letters, inner = self.open(point, dims)
+            text = rf"{_fenced(inner.term(body))}_{{{','.join(map(name, letters))}}}"
+        return text
 
     def _differentiable(self, p: Term) -> str:
         t = p.children[0]
-        base = name(str(t.data.head))
+        own = [self.term(c) for c in t.children[: t.data.own_scalars]]
+        base = _indexed(name(str(t.data.head)), own)
         return rf"{base} \text{{ is differentiable at }} {', '.join(self._vectors(t))}"
+
+
+def _weighted(t: Term) -> Term | None:
+    """The random quantity of a mean over outcomes, ``Sum over w of P[w] * x[w]``.
+
+    `P` holds the probabilities of the outcomes; the outcome is the first index of what is random.
+    The mean is returned without the index, with means inside it as expectations.
+    """
+    body = t.children[1]
+    here = T.apply("P", T.bound(0))
+    if body.op != "mul" or body.children.count(here) != 1:
+        return None
+    w = T.var("%", "fin", t.children[0])
+    x = T.instantiate(T.mul(*(c for c in body.children if c is not here)), (w,))
+    return _without_outcome(x, w)
+
+
+def _without_outcome(t: Term, w: Term) -> Term | None:
+    if t.op == "sum" and (inner := _weighted(t)) is not None:
+        return T.expectation(inner)
+    if t.op == "app" and not t.data.arities and t.children and t.children[0] is w:
+        t = T.apply(t.data.head, *t.children[1:])
+    children = [_without_outcome(c, w) for c in t.children]
+    if t is w or None in children:
+        return None
+    rebuilt = iter(children)
+    return T.map_children(t, lambda _c, _n: next(rebuilt) or T.ZERO)
 
 
 def _runs(parts: Sequence[Term]) -> list[list[Term]]:
@@ -437,15 +477,42 @@ def _without_index(t: Term, hole: Term) -> Term | None:
             else T.mul(*(inner if c is with_hole[0] else c for c in t.children))
         )
     if t.op == "app" and t.data.own_scalars and t.data.own_scalars == t.data.scalars:
-        first, *rest = t.children
-        last_scalar = t.children[t.data.scalars - 1]
-        if last_scalar is hole and not any(
-            hole in T.free_symbols(c) for k, c in enumerate(t.children) if k != t.data.scalars - 1
-        ):
-            del first, rest
-            head = T.Head(t.data.head, t.data.scalars - 1, t.data.arities, (), t.data.random)
-            kept = [c for k, c in enumerate(t.children) if k != t.data.scalars - 1]
-            return T.app(head, *kept)
+        at = t.data.scalars - 1
+        kept = [c for k, c in enumerate(t.children) if k != at]
+        if t.children[at] is hole and not any(hole in T.free_symbols(c) for c in kept):
+            return T.app(T.Head(t.data.head, at, t.data.arities, (), t.data.random), *kept)
+    if t.op == "sum":
+        return _matrix_product(t, hole)
+    return None
+
+
+def _matrix_product(t: Term, hole: Term) -> Term | None:
+    """A sum ``Sum_s v_s M_(s, hole)`` as ``v M``, and ``Sum_s M_(hole, s) v_s`` as ``M v``."""
+    s = T.var("%s", "fin", t.children[0])
+    body = T.instantiate(t.children[1], (s,))
+    factors = body.children if body.op == "mul" else ()
+    matrices = [f for f in factors if hole in T.free_symbols(f)]
+    vectors = [f for f in factors if hole not in T.free_symbols(f)]
+    if len(matrices) != 1 or len(vectors) != 1 or hole.children != s.children:
+        return None
+    v = _without_index(vectors[0], s)
+    row, column = _matrix(matrices[0], s, hole), _matrix(matrices[0], hole, s)
+    if v is None or (row is None) is (column is None):
+        return None
+    return T.mul(v, row) if row is not None else T.mul(column, v)
+
+
+def _matrix(t: Term, row: Term, column: Term) -> Term | None:
+    """Entries ``M[row, column]`` as the matrix ``M``; a delta of the two is ``I``."""
+    if t.op == "add":
+        parts = [_matrix(c, row, column) for c in t.children]
+        return None if None in parts else T.add(*(p for p in parts if p is not None))
+    if t.op == "delta" and set(t.children) == {row, column}:
+        return T.var("I", "real")
+    if t.op == "app" and not t.data.arities and t.children[-2:] == (row, column):
+        kept = t.children[:-2]
+        if not any({row, column} & T.free_symbols(c) for c in kept):
+            return T.app(T.Head(t.data.head, len(kept), (), (), t.data.random), *kept)
     return None
 
 
@@ -472,7 +539,7 @@ def _number(q: Fraction) -> tuple[str, int]:
 
 def _fenced(text: str, fence: str = "()") -> str:
     tall = any(s in text for s in (r"\frac", r"\sum", r"\prod", r"\left\lVert"))
-    left, right = fence
+    left, right = fence[0], fence[1]
     return rf"\left{left}{text}\right{right}" if tall else f"{left}{text}{right}"
 
 
@@ -491,9 +558,9 @@ def value(v: Term | Lam) -> str:
 def _table(v: Lam) -> str | None:
     """Nested lists for a tensor that vanishes outside the literal places of its deltas."""
     places = {
-        int(t.children[1].data)
+        (t.children[0].data, int(t.children[1].data))
         for t in T.subterms(v.body)
-        if t.op == "delta" and t.children[1].op == "num"
+        if t.op == "delta" and t.children[0].op == "bound" and t.children[1].op == "num"
     }
     pure = all(t.op in ("add", "mul", "num", "delta", "bound") for t in T.subterms(v.body))
     loose_outside_delta = any(
@@ -501,11 +568,13 @@ def _table(v: Lam) -> str | None:
     )
     if not places or not pure or loose_outside_delta or v.body.op == "bound":
         return None
-    norm, size = Normaliser(), max(places) + 1
+    norm = Normaliser()
+    sizes = [1 + max((k for i, k in places if i == axis), default=0) for axis in range(v.arity)]
 
     def rows(index: tuple[Term, ...]) -> str:
         if len(index) == v.arity:
             return T.show(norm.term(T.instantiate(v.body, index)))
+        size = sizes[v.arity - 1 - len(index)]
         return "[" + ", ".join(rows((*index, T.num(k))) for k in range(size)) + "]"
 
     return rows(())

@@ -16,6 +16,7 @@ from typing import Any
 from derive import search
 from derive.convert import Converter
 from derive.kernel import terms as T
+from derive.kernel.calculus import differentiate
 from derive.kernel.rules import Item, Theorem, infer
 from derive.kernel.terms import KernelError, Lam, Term
 
@@ -101,11 +102,13 @@ class Prover:
 
     # ------------------------------------------------------------------ equations
 
-    def equal(
-        self, a: Any, b: Any, *using: Theorem, reason: str = "", show: bool = True
-    ) -> Theorem:
-        """a = b, by ring laws and the given equations, read from left to right."""
-        theorem = search.equation(self.term(a), self.term(b), using, self._facts)
+    def equal(self, a: Any, b: Any, *using: Any, reason: str = "", show: bool = True) -> Theorem:
+        """a = b, by ring laws and the given equations, read from left to right.
+
+        With (cofactor, equation) in place of every equation nothing is searched: a - b is the sum
+        of the equations' differences, each times its cofactor.
+        """
+        theorem = self._equation(self.term(a), self.term(b), using)
         return self.note(theorem, reason) if show else theorem
 
     def calc(self, start: Any, *steps: tuple[Any, ...], show: bool = True) -> Theorem:
@@ -114,11 +117,17 @@ class Prover:
         links: list[Theorem] = []
         for expression, reason, *using in steps:
             after = self.term(expression)
-            links.append(search.equation(before, after, using, self._facts))
+            links.append(self._equation(before, after, using))
             if show:
                 self.note(links[-1], reason)
             before = after
         return links[0] if len(links) == 1 else self._chain(first, before, links)
+
+    def _equation(self, a: Term, b: Term, using: Sequence[Any]) -> Theorem:
+        if not any(isinstance(u, tuple) for u in using):
+            return search.equation(a, b, using, self._facts)
+        items = tuple(Item(((k, ()),), self.term(c)) for k, (c, _) in enumerate(using))
+        return search.combination(T.eq(a, b), [t for _, t in using], items, self._facts)
 
     def _chain(self, first: Term, last: Term, links: list[Theorem]) -> Theorem:
         items = tuple(Item(((k, ()),), T.ONE) for k in range(len(links)))
@@ -180,6 +189,76 @@ class Prover:
             except KernelError:
                 continue
         return theorem
+
+    def square(self, t: Any) -> Theorem:
+        """0 <= t^2 for any real t."""
+        x = T.var("t", "real")
+        theorem = infer("order", [], T.le(T.ZERO, T.power(x, 2)), 0, ())
+        return infer("specialise", [infer("generalise", [theorem], x)], self.term(t))
+
+    def sum_order(self, theorem: Theorem, *indices: Any, reason: str | None = None) -> Theorem:
+        """From a <= b for every value of the indices: the same for the sums over them.
+
+        The theorem says so with quantifiers in the order of the indices, or with free indices.
+        """
+        opened = tuple(map(self.term, indices))
+        if theorem.conclusion.op != "forall":
+            theorem = self.for_all(theorem, *opened)
+        goal = theorem.conclusion
+        for i in opened:
+            goal = T.instantiate(goal.children[-1], (i,))
+        sides = [c if c is T.ZERO else _summed(c, opened) for c in goal.children]
+        item = Item(((0, opened),), T.ONE, opened)
+        theorem = infer("order", [theorem], T.le(*sides), 1, (item,))
+        return theorem if reason is None else self.note(theorem, reason)
+
+    def nonneg(self, t: Any) -> Theorem:
+        """0 <= t by its form: what is known, squares, and sums and products of such."""
+        t = self.term(t)
+        goal = T.le(T.ZERO, t)
+        try:
+            return self.order(goal)
+        except KernelError:
+            pass
+        match t.op:
+            case "pow" if t.data > 0 and t.data % 2 == 0:
+                return self.order(goal, (1, self.square(T.power(t.children[0], t.data // 2))))
+            case "sum":
+                self.opened += 1
+                i = T.var(f"_i{self.opened}", "fin", t.children[0])
+                return self.sum_order(self.nonneg(T.instantiate(t.children[1], (i,))), i)
+            case "add":
+                return self.order(goal, *((1, self.nonneg(c)) for c in t.children))
+            case "mul":
+                return self.order(goal, (1, *(self.nonneg(c) for c in t.children)))
+            case _:
+                return self.order(goal)
+
+    # ------------------------------------------------------------------ calculus
+
+    def gradient(self, goal: Any, *conditions: Theorem, reason: str = "") -> Theorem:
+        """The gradient that the derivative table finds for the function in `goal`.
+
+        Only the function, the tensor and the point of `goal` are looked at.  The conditions of
+        the table are taken from what is known, from `conditions`, and from known signs.
+        """
+        g = self.formula(goal)
+        sizes, (function, point) = g.children[: g.data], g.children[g.data : g.data + 2]
+        _, needed = differentiate(sizes, function, point)
+        found = {t.conclusion: t for t in (*self._known, *conditions)}
+        premises = [found[c] if c in found else self.trivial(c) for c in needed]
+        theorem = infer("derivative", premises, sizes, function, point)
+        return self.note(theorem, reason) if reason else theorem
+
+    def partial(self, gradient: Theorem, *components: Any) -> Term:
+        """The partial derivative by one component, as a gradient theorem states it."""
+        value = gradient.conclusion.children[-1]
+        return T.instantiate(value, tuple(map(self.term, components)))
+
+    def with_partial(self, gradient: Theorem, equation: Theorem, *components: Any) -> Theorem:
+        """A gradient in another form, from an equation between the partial derivatives."""
+        new = T.abstract(equation.conclusion.children[1], tuple(map(self.term, components)))
+        return infer("gradient-value", [gradient, self.for_all(equation, *components)], new)
 
     # ------------------------------------------------------------------ logic
 
@@ -276,6 +355,12 @@ class Prover:
     def lam(self, entry: Any, *indices: Any) -> Lam:
         """The tensor with these entries, as a witness."""
         return Lam(len(indices), T.abstract(self.term(entry), tuple(map(self.term, indices))))
+
+
+def _summed(t: Term, indices: Sequence[Term]) -> Term:
+    for i in reversed(indices):
+        t = T.sum_over(i, t)
+    return t
 
 
 def _is_fact(p: Term) -> bool:

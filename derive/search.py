@@ -84,6 +84,18 @@ def _equation(goal: Term, using: Sequence[Theorem], facts: Sequence[Theorem]) ->
     return infer("linear-combination", premises, goal, len(numbers), final)
 
 
+def combination(
+    goal: Term, equations: Sequence[Theorem], items: tuple[Item, ...], facts: Sequence[Theorem]
+) -> Theorem:
+    """The goal from given cofactors, with as few of the facts as it takes."""
+    try:
+        return infer("linear-combination", equations, goal, len(equations), items)
+    except KernelError:
+        premises = [*equations, *facts]
+    theorem = infer("linear-combination", premises, goal, len(equations), items)
+    return _without_spare_facts(goal, theorem, facts)
+
+
 def _without_spare_facts(goal: Term, theorem: Theorem, facts: Sequence[Theorem]) -> Theorem:
     """Drop every fact without which the same combination still goes through."""
     count, items = theorem.args[1], theorem.args[2]

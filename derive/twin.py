@@ -26,7 +26,7 @@ class Trial:
 
 def equal(measured: Any, claimed: Any, what: str = "", tolerance: float | None = None) -> Trial:
     """The two agree; the error is relative to the largest claimed magnitude, at least 1."""
-    a, b = np.asarray(measured), np.asarray(claimed)
+    a, b = _numbers(measured), _numbers(claimed)
     if a.shape != b.shape:
         return Trial(float("inf"), tolerance, f"{what}: shapes {a.shape} and {b.shape}")
     if a.size == 0:
@@ -35,6 +35,12 @@ def equal(measured: Any, claimed: Any, what: str = "", tolerance: float | None =
         gap = float(np.max(np.abs(a - b)))
         scale = max(1.0, float(np.max(np.abs(b))))
     return Trial(gap / scale if np.isfinite(gap) else float("inf"), tolerance, what)
+
+
+def _numbers(x: Any) -> np.ndarray:
+    """As an array; yes and no count as 1 and 0."""
+    a = np.asarray(x)
+    return a.astype(int) if a.dtype == bool else a
 
 
 def differs(measured: Any, claimed: Any, by: float, what: str = "") -> Trial:
