@@ -7,13 +7,8 @@ from random import Random
 
 from derive.kernel import terms as T
 from derive.kernel.terms import Head, Term
+from kernel_symbols import RX, RY, H, I, J, K, L, M, N, X, Y, Z
 
-X, Y, Z = (T.var(s) for s in "xyz")
-K = T.var("k", "int")
-L = T.var("l", "nat")
-N, M = T.var("n", "dim"), T.var("m", "dim")
-I, J, H = T.var("i", "fin", N), T.var("j", "fin", N), T.var("h", "fin", M)
-RX, RY = T.var("X", random=True), T.var("Y", random=True)
 SCALARS = (X, Y, Z, K, L, N, M, I, J, H)
 VECTOR = Head("F", 0, (1,))
 
@@ -95,5 +90,8 @@ class Generator:
                 return self.pick(
                     T.det(self.pick(N, T.num(2), M), sub(2)),
                     T.apply("R", self.index(bound), random=random),
-                    T.fn(self.pick("sin", "cos"), T.mul(T.PI, self.index(bound))),
+                    T.fn(
+                        self.pick("sin", "cos"),
+                        T.mul(T.PI, T.num(Fraction(self.integer(-3, 3), 2)), self.index(bound)),
+                    ),
                 )
