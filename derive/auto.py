@@ -19,6 +19,8 @@ from derive.kernel.terms import KernelError, Term
 from derive.prover import Prover
 
 MAX_SPLITS: Final = 3
+#: Ranges of a literal length up to this are tried one index at a time.
+MAX_CASES: Final = 4
 
 
 def prove(p: Prover, goal: Term, splits: int = MAX_SPLITS) -> Theorem:
@@ -28,7 +30,7 @@ def prove(p: Prover, goal: Term, splits: int = MAX_SPLITS) -> Theorem:
             return infer("conj", [prove(p, c, splits) for c in goal.children])
         case "imp":
             return _implication(p, goal, splits)
-        case "forall" if goal.data[0] != "tensor":
+        case "forall":
             return _universal(p, goal, splits)
         case "eq" | "le" | "lt":
             return _relation(p, goal, splits)
@@ -54,8 +56,21 @@ def _implication(p: Prover, goal: Term, splits: int) -> Theorem:
 
 
 def _universal(p: Prover, goal: Term, splits: int) -> Theorem:
-    x = fresh(goal.data[0], goal.children[:-1], p)
-    theorem = prove(p, T.instantiate(goal.children[-1], (x,)), splits)
+    sort, arity = goal.data
+    if sort == "tensor":
+        p.opened += 1
+        name = f"_X{p.opened}"
+        theorem = prove(p, T.instantiate(goal.children[-1], (name,)), splits)
+        return infer("generalise-tensor", [theorem], name, arity)
+    x = fresh(sort, goal.children[:-1], p)
+    try:
+        theorem = prove(p, T.instantiate(goal.children[-1], (x,)), splits)
+    except (search.NotFound, KernelError):
+        if sort != "fin" or goal.children[0].op != "num" or goal.children[0].data > MAX_CASES:
+            raise
+        values = [T.num(k) for k in range(int(goal.children[0].data))]
+        each = [prove(p, T.instantiate(goal.children[-1], (v,)), splits) for v in values]
+        return infer("finite-forall", each, goal)
     return infer("generalise", [theorem], x)
 
 
@@ -88,8 +103,14 @@ def _directly(p: Prover, goal: Term) -> Theorem:
         try:
             return p.order(goal)
         except KernelError:
+            pass
+        try:
             known = [g for g in p.known() if g.conclusion.op in ("eq", "le", "lt")]
             return p.order(goal, *((T.ONE, g) for g in known))
+        except KernelError:
+            if goal.op == "le" and a is T.ZERO:
+                return p.nonneg(b)
+            raise
     equations = [g for g in p.known() if _is_equation(g.conclusion)]
     return p.equal(a, b, *equations, *_identities(p, goal), show=False)
 

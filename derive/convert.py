@@ -175,7 +175,7 @@ class Converter:
         if len(shape) != len(indices):
             raise ConversionError(f"{_text(e)}: shape {shape} has {len(shape)} axes")
         for position, (size, i, given) in enumerate(zip(shape, indices, e.indices, strict=True)):
-            if not self._norm.in_range(i, self._size(size, scope)):
+            if not self._fits(i, size, scope):
                 have = (
                     f" with range {T.show(i.children[0])}" if i.op == "var" and i.children else ""
                 )
@@ -183,6 +183,12 @@ class Converter:
                     f"{_text(e)}: axis {position} has size {size}, which the index {given}{have} "
                     "is not known to fit"
                 )
+
+    def _fits(self, i: Term, size: Any, scope: Scope) -> bool:
+        """Whether an index is known to lie in the range; the infinite one is the naturals."""
+        if size is sp.oo:
+            return self._norm.is_int(i) and self._norm.nonneg(self._norm.poly(i))
+        return self._norm.in_range(i, self._size(size, scope))
 
     # ------------------------------------------------------------------ binders
 
@@ -298,15 +304,19 @@ class Converter:
         return v, T.le(T.ZERO, v) if x.is_nonnegative else None
 
     def _gradient(self, p: Any, scope: Scope) -> Term:
-        function, x, i, value = p.args
+        function, x, i, value, *elsewhere = p.args
         sizes = tuple(self._size(s, scope) for s in x.shape)
         if len(sizes) != 1:
             raise ConversionError(f"{_text(x)} needs one index to be differentiated by")
         name = str(x.label)
         body = T.abstract_tensor(self._term(function, scope), name, 1)
         c = self.fresh(sizes[0])
-        partial = self._term(value, {**scope, i: c, i.label: c})
-        return T.grad(sizes, body, T.apply(name, T.bound(0)), T.abstract(partial, (c,)))
+        inner = {**scope, i: c, i.label: c}
+        partial = T.abstract(self._term(value, inner), (c,))
+        point = T.apply(name, T.bound(0))
+        if elsewhere:
+            point = T.abstract(self._term(elsewhere[0], inner), (c,))
+        return T.grad(sizes, body, point, partial)
 
 
 def _is_random(base: Any) -> bool:

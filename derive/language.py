@@ -68,6 +68,11 @@ def tensor(name: str, *shape: Any) -> Tensor:
     return Tensor(name, shape=shape, real=True)
 
 
+def sequence(name: str, *shape: Any) -> Tensor:
+    """A tensor of that shape for every natural number, which is its first index."""
+    return tensor(name, sp.oo, *shape)
+
+
 def random_tensor(name: str, *shape: Any) -> RandomTensor:
     return RandomTensor(name, shape=shape, real=True)
 
@@ -222,7 +227,8 @@ class IsInteger(_Formula):
 class GradientIs(_Formula):
     """The expression is differentiable in the tensor, with these partial derivatives.
 
-    args: expression, tensor, index, partial derivative by the entry with that index.
+    args: expression, tensor, index, partial derivative by the entry with that index; where the
+    derivative is taken at another point than the tensor itself, the entry of that point.
     """
 
 
@@ -256,6 +262,11 @@ def divides(h: Any, d: Any) -> Any:
 def equal(a: Any, b: Any) -> Any:
     """a = b as it is written (SymPy's ``Eq`` would evaluate it)."""
     return sp.Eq(sp.sympify(a), sp.sympify(b), evaluate=False)
+
+
+def all_equal(*terms: Any) -> Any:
+    """a = b = c ..."""
+    return both(*map(equal, terms, terms[1:]))
 
 
 def at_most(a: Any, b: Any) -> Any:

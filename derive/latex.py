@@ -120,7 +120,7 @@ class _Printer:
             case "var":
                 return name(t.data[0]), _ATOM
             case "add":
-                return self._add(t), _ADD
+                return self._add(t), _ATOM if _covariance(t) else _ADD
             case "mul":
                 return self._mul(t)
             case "pow":
@@ -147,6 +147,8 @@ class _Printer:
     def _add(self, t: Term) -> str:
         if not t.children:
             return "0"
+        if (pair := _covariance(t)) is not None:
+            return rf"\operatorname{{Cov}}\left[{self.term(pair[0])}, {self.term(pair[1])}\right]"
         out = self.term(t.children[0], _ADD)
         for c in t.children[1:]:
             text = self.term(c, _ADD + 1 if c.op == "add" else _ADD)
@@ -404,6 +406,18 @@ class _Printer:
         return rf"{base} \text{{ is differentiable at }} {', '.join(self._vectors(t))}"
 
 
+def _covariance(t: Term) -> tuple[Term, Term] | None:
+    """(x, y) for the term E[x y] - E[x] E[y]."""
+    if len(t.children) != 2 or t.children[0].op != "E":
+        return None
+    xy = t.children[0].children[0]
+    if xy.op != "mul" or len(xy.children) != 2:
+        return None
+    x, y = xy.children
+    means = T.mul(T.num(-1), T.expectation(x), T.expectation(y))
+    return (x, y) if t.children[1] is means else None
+
+
 def _weighted(t: Term) -> Term | None:
     """The random quantity of a mean over outcomes, ``Sum over w of P[w] * x[w]``.
 
@@ -497,9 +511,11 @@ def _matrix_product(t: Term, hole: Term) -> Term | None:
         return None
     v = _without_index(vectors[0], s)
     row, column = _matrix(matrices[0], s, hole), _matrix(matrices[0], hole, s)
-    if v is None or (row is None) is (column is None):
+    if v is None or (row is not None and column is not None):
         return None
-    return T.mul(v, row) if row is not None else T.mul(column, v)
+    if row is not None:
+        return T.mul(v, row)
+    return None if column is None else T.mul(column, v)
 
 
 def _matrix(t: Term, row: Term, column: Term) -> Term | None:
