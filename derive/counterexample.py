@@ -1,8 +1,9 @@
 """Looking for exact counterexamples inside the declared domain.
 
 Values are integers and simple fractions: sizes and naturals within their ranges, reals around the
-numbers that occur in the statement, tensors with small entries.  A candidate counts only when the
-kernel proves, by exact evaluation, that the statement fails there.
+numbers that occur in the statement, tensors with small entries; symbols that the premises define
+get the values that this gives them.  A candidate counts only when the kernel proves that the
+premises hold there and, by exact evaluation, that the conclusion fails.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from fractions import Fraction
 from itertools import islice, product
 from typing import Final
 
+from derive import auto, definitions
+from derive.convert import Converter
 from derive.kernel import terms as T
 from derive.kernel.check import at_values
 from derive.kernel.domain import conclusion_obligations, obligations, premise_obligations
 from derive.kernel.rules import Theorem, infer
 from derive.kernel.terms import KernelError, Lam, Term
+from derive.prover import Prover
+from derive.search import NotFound
 
 SYSTEMATIC: Final = 400
 RANDOM: Final = 200
@@ -54,23 +59,42 @@ def refuting(goal: Term, target: Term, values: Values) -> list[Theorem] | None:
 
 
 def premises_defined(goal: Term, values: Values) -> list[Theorem]:
-    """The premises of `goal` are well defined at the values, by evaluation."""
-    return [infer("decide", [], o) for o in premise_obligations(at_values(goal, values))]
+    """The premises of `goal` are well defined at the values."""
+    return [_closed(o) for o in premise_obligations(at_values(goal, values))]
 
 
 def _defined(goal: Term, values: Values) -> bool:
     try:
-        return all(infer("decide", [], o) for o in obligations(at_values(goal, values)))
+        return all(_closed(o) for o in obligations(at_values(goal, values)))
     except KernelError:
         return False
 
 
 def refutation(target: Term, values: Values) -> Theorem | None:
-    """A proof by evaluation that `target` is false at the values."""
+    """A proof that `target` is false at the values, where evaluation denies its conclusion."""
     try:
-        return infer("decide", [], T.negate(at_values(target, values)))
+        return _denied(at_values(target, values))
     except KernelError:
         return None
+
+
+def _denied(p: Term) -> Theorem:
+    if p.op != "imp":
+        return infer("decide", [], T.negate(p))
+    failing = _denied(p.children[1])
+    return infer("not-implies", [_closed(p.children[0]), failing])
+
+
+def _closed(p: Term) -> Theorem:
+    """A closed formula by evaluation or, where it quantifies over numbers, a simple proof."""
+    try:
+        return infer("decide", [], p)
+    except KernelError:
+        pass
+    try:
+        return auto.prove(Prover(Converter(), ()), p)
+    except NotFound as error:
+        raise KernelError(str(error)) from error
 
 
 def table(entries: object) -> Lam:
@@ -79,7 +103,7 @@ def table(entries: object) -> Lam:
     arity = len(flat[0][0])
     parts = []
     for place, q in flat:
-        if q:
+        if q or place == flat[-1][0]:  # the last place tells the shape
             where = [T.delta(T.bound(arity - 1 - k), T.num(i)) for k, i in enumerate(place)]
             parts.append(T.mul(T.num(q), *where))
     return Lam(arity, T.add(*parts))
@@ -94,26 +118,27 @@ def _entries(e: object, place: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...
 
 
 def _candidates(goal: Term, seed: int) -> Iterator[Values]:
-    scalars = sorted(
-        (s for s in T.free_symbols(goal) if isinstance(s, Term)), key=lambda s: s.data[0]
-    )
+    defined = definitions.defined_symbols(goal)
+    chosen = [s for s in T.free_symbols(goal) if isinstance(s, Term) and s not in defined]
+    scalars = sorted(chosen, key=lambda s: s.data[0])
     heads = {
         t.data.head: t.data.scalars
         for t in T.subterms(goal)
-        if t.op == "app" and isinstance(t.data.head, str)
+        if t.op == "app" and isinstance(t.data.head, str) and t.data.head not in defined
     }
     pools = [_pool(s, goal) for s in scalars]
     rng = random.Random(seed)
     for choice in islice(_by_distance(pools), SYSTEMATIC):
-        yield _assign(scalars, choice, heads, rng)
+        yield definitions.complete(goal, _assign(scalars, choice, heads, rng))
     for _ in range(RANDOM):
-        yield _assign(scalars, tuple(rng.choice(p) for p in pools), heads, rng)
+        drawn = tuple(rng.choice(p) for p in pools)
+        yield definitions.complete(goal, _assign(scalars, drawn, heads, rng))
 
 
 def _assign(
-    scalars: list[Term], choice: tuple[Fraction, ...], heads: dict[str, int], rng: random.Random
+    scalars: list[Term], choice: tuple[Term, ...], heads: dict[str, int], rng: random.Random
 ) -> Values:
-    values: Values = {s: T.num(q) for s, q in zip(scalars, choice, strict=True)}
+    values: Values = dict(zip(scalars, choice, strict=True))
     for head, arity in heads.items():
         shape = [3] * arity
         values[head] = table(_random_entries(shape, rng)) if arity else Lam(0, T.num(1))
@@ -126,24 +151,27 @@ def _random_entries(shape: list[int], rng: random.Random) -> object:
     return [_random_entries(shape[1:], rng) for _ in range(shape[0])]
 
 
-def _pool(s: Term, goal: Term) -> list[Fraction]:
-    """Values to try for a symbol, the simplest first."""
+def _pool(s: Term, goal: Term) -> list[Term]:
+    """Values to try for a symbol, the simplest first; angles where sines and cosines occur."""
     near = {t.data + k for t in T.subterms(goal) if t.op == "num" for k in (-1, 0, 1)}
     simple = [Fraction(q) for q in (1, 0, -1, 2, -2, 3, -3, 4, 5, 10, 9)]
-    extra = sorted(near - set(simple), key=abs)
-    match s.data[1]:
-        case "real":
-            half = Fraction(1, 2)
-            return [*simple[:4], half, *simple[4:7], -half, *extra, Fraction(4), Fraction(9)]
-        case "int":
-            return [q for q in [*simple, *extra] if q.denominator == 1]
-        case "nat" | "fin":
-            return [q for q in [*simple, *extra] if q.denominator == 1 and q >= 0]
-        case _:
-            return [q for q in [*simple, *extra] if q.denominator == 1 and q >= 1]
+    numbers = [*simple, *sorted(near - set(simple), key=abs)]
+    if s.data[1] == "real":
+        half, extra = Fraction(1, 2), numbers[len(simple) :]
+        numbers = [*simple[:4], half, *simple[4:7], -half, *extra, Fraction(4), Fraction(9)]
+        return [*(_ANGLES if _has_angles(goal) else ()), *map(T.num, numbers)]
+    low = {"int": min(numbers), "nat": 0, "fin": 0}.get(s.data[1], 1)
+    return [T.num(q) for q in numbers if q.denominator == 1 and q >= low]
 
 
-def _by_distance(pools: list[list[Fraction]]) -> Iterator[tuple[Fraction, ...]]:
+_ANGLES: Final = tuple(T.mul(T.num(Fraction(k, 2)), T.PI) for k in (1, 2, -1, 4))
+
+
+def _has_angles(goal: Term) -> bool:
+    return any(t.op == "fn" and t.data in ("sin", "cos") for t in T.subterms(goal))
+
+
+def _by_distance(pools: list[list[Term]]) -> Iterator[tuple[Term, ...]]:
     """All choices, those near the front of every pool first."""
     longest = sum(len(p) - 1 for p in pools)
     for distance in range(longest + 1):

@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy as sp
 
-from derive import auto, counterexample, latex
+from derive import auto, counterexample, definitions, latex
 from derive.claim import Added, Claim, Correction, Example, Given, Script
 from derive.convert import ConversionError, Converter
 from derive.kernel import terms as T
@@ -221,7 +221,7 @@ def _values(work: _Work, example: Example) -> Values:
             out[str(symbol.label)] = lam
         else:
             out[work.converter.term(symbol)] = work.converter.term(value)
-    return out
+    return definitions.complete(work.goal(with_added=False), out)
 
 
 def _at(work: _Work, target: Term, example: Example) -> Theorem:

@@ -1,0 +1,127 @@
+"""Symbols that the premises of a statement define, and the values that this gives them.
+
+A premise such as ``d = 2 r``, ``for all i < r: omega_i = 10000^(-2i/d)`` or ``for all p, i < r:
+PE(p, 2i) = sin(p omega_i)`` says what its left side is.  Whoever wants an example then chooses
+the other symbols only.  Nothing here is trusted: that the premises hold at the values has to be
+proved like everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from derive.kernel import terms as T
+from derive.kernel.normal import UNIT, Monomial, Normaliser
+from derive.kernel.terms import KernelError, Lam, Term
+
+Values = dict[Term | str, Term | Lam]
+
+
+@dataclass(frozen=True)
+class _Clause:
+    """``symbol(arguments) = value``; an argument is ``step * variable + start``."""
+
+    symbol: Term | str
+    arguments: tuple[tuple[Term | None, int, int], ...]
+    value: Term
+
+
+def defined_symbols(goal: Term) -> frozenset[Term | str]:
+    """The symbols to which the premises of `goal` give a value in terms of the others."""
+    return frozenset(_clauses(goal))
+
+
+def complete(goal: Term, values: Values) -> Values:
+    """The values, and those of the symbols that the premises define and `values` leaves out."""
+    out = dict(values)
+    for symbol, clauses in _clauses(goal).items():
+        if symbol in out:
+            continue
+        scalars = {s: v for s, v in out.items() if isinstance(s, Term) and isinstance(v, Term)}
+        tensors = {s: v for s, v in out.items() if isinstance(s, str) and isinstance(v, Lam)}
+        try:
+            if isinstance(symbol, str):
+                out[symbol] = _entries(clauses, scalars, tensors)
+            else:
+                value = T.substitute(clauses[0].value, scalars, tensors)
+                out[symbol] = Normaliser().term(value)
+        except KernelError:
+            continue
+    return out
+
+
+def _entries(clauses: list[_Clause], scalars: dict[Term, Term], tensors: dict[str, Lam]) -> Lam:
+    arity = len(clauses[0].arguments)
+    places = [T.var(f"_a{k}") for k in range(arity)]
+    parts = []
+    for clause in clauses:
+        inside, where = [], dict(scalars)
+        for place, (variable, step, start) in zip(places, clause.arguments, strict=True):
+            if variable is None:
+                inside.append(T.delta(place, T.num(start)))
+            elif step == 1:
+                where[variable] = place if start == 0 else T.sub(place, T.num(start))
+            else:
+                inside.append(T.delta(T.fn("mod", place, T.num(step)), T.num(start)))
+                where[variable] = T.fn("floor", T.div(place, T.num(step)))
+        parts.append(T.mul(*inside, T.substitute(clause.value, where, tensors)))
+    return Lam(arity, T.abstract(T.add(*parts), tuple(places)))
+
+
+def _clauses(goal: Term) -> dict[Term | str, list[_Clause]]:
+    """The definitions in the order of the premises, none of which leads back to its symbol."""
+    out: dict[Term | str, list[_Clause]] = {}
+    needs: dict[Term | str, frozenset[Term | str]] = {}
+    while goal.op == "imp":
+        for clause in _defining(goal.children[0], ()):
+            inner = T.free_symbols(clause.value)
+            below = inner.union(*(needs.get(s, frozenset()) for s in inner))
+            if clause.symbol not in below and not any(clause.symbol in needs[s] for s in out):
+                out.setdefault(clause.symbol, []).append(clause)
+                needs[clause.symbol] = needs.get(clause.symbol, frozenset()) | below
+        goal = goal.children[1]
+    return out
+
+
+def _defining(p: Term, variables: tuple[Term, ...]) -> Iterator[_Clause]:
+    match p.op:
+        case "and":
+            for c in p.children:
+                yield from _defining(c, variables)
+        case "forall" if p.data[0] != "tensor":
+            v = T.var(f"_d{len(variables)}", p.data[0], *p.children[:-1])
+            yield from _defining(T.instantiate(p.children[-1], (v,)), (*variables, v))
+        case "eq" if p.children[0].op == "var" and not variables:
+            yield _Clause(p.children[0], (), p.children[1])
+        case "eq" if p.children[0].op == "app":
+            left, value = p.children
+            plain = not left.data.arities and not left.data.random
+            found = [_argument(c, variables) for c in left.children]
+            arguments = tuple(a for a in found if a is not None)
+            used = [v for v, _, _ in arguments if v is not None]
+            each_once = len(used) == len(variables) == len(set(used))
+            if plain and len(arguments) == len(found) and each_once:
+                yield _Clause(left.data.head, arguments, value)
+
+
+def _argument(t: Term, variables: tuple[Term, ...]) -> tuple[Term | None, int, int] | None:
+    """`t` as a literal, or as ``step * variable + start`` with 0 <= start < step or step 1."""
+    try:
+        p = Normaliser().poly(t)
+    except KernelError:
+        return None
+    if any(c.denominator != 1 for c in p.values()):
+        return None
+    start = int(p.get(UNIT, 0))
+    (m, c), *others = [i for i in p.items() if i[0] != UNIT] or [(UNIT, Fraction(0))]
+    if m == UNIT:
+        return None, 0, start
+    step = int(c)
+    found = [v for v in variables if m == Monomial((), ((v, 1),))]
+    return (found[0], step, start) if found and not others and _fits(step, start) else None
+
+
+def _fits(step: int, start: int) -> bool:
+    return step == 1 or 0 <= start < step

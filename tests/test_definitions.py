@@ -1,0 +1,88 @@
+"""Premises that define a symbol give it a value in a search for counterexamples."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from derive import language as L
+from derive.convert import Converter
+from derive.counterexample import find
+from derive.definitions import complete, defined_symbols
+from derive.kernel import terms as T
+from derive.kernel.check import at_values
+from derive.kernel.normal import Normaliser
+from derive.kernel.rules import infer
+from derive.kernel.terms import Term
+
+d, r = L.dims("d r")
+x, y = L.real("x"), L.real("y")
+i = L.index("i", r)
+w = L.tensor("w", r)
+F = sp.Function("F")
+DOUBLE = L.equal(d, 2 * r)
+WEIGHTS = L.forall(i, L.equal(w[i], L.over(1, 1 + i)))
+EVEN = L.forall([x, i], L.equal(F(x, 2 * i), x * w[i]))
+ODD = L.forall([x, i], L.equal(F(x, 2 * i + 1), x + i))
+
+
+def goal(conclusion: object, *premises: object) -> Term:
+    converter = Converter()
+    out = converter.formula(conclusion)
+    for p in reversed(premises):
+        out = T.implies(converter.formula(p), out)
+    return out
+
+
+def test_values_follow_the_premises_in_their_order() -> None:
+    g = goal(L.equal(F(x, d), y), DOUBLE, WEIGHTS, EVEN, ODD)
+    assert defined_symbols(g) == {T.var("d", "dim"), "w", "F"}
+    values = complete(g, {T.var("r", "dim"): T.num(3), T.var("x"): T.num(5), T.var("y"): T.num(0)})
+    assert values[T.var("d", "dim")] is T.num(6)
+    entries = [
+        Normaliser().term(T.instantiate(values["F"].body, (T.num(5), T.num(a)))) for a in range(6)
+    ]
+    assert [str(e) for e in entries] == ["5", "5", "5/2", "6", "5/3", "7"]
+
+
+def test_a_symbol_that_is_given_is_left_alone() -> None:
+    g = goal(L.equal(d, r), DOUBLE)
+    given = {T.var("r", "dim"): T.num(3), T.var("d", "dim"): T.num(5)}
+    assert complete(g, given) == given
+
+
+def test_a_circle_of_premises_defines_one_symbol_only() -> None:
+    g = goal(L.equal(x, 1), L.equal(x, y + 1), L.equal(y, x - 1))
+    assert defined_symbols(g) == {T.var("x")}
+
+
+def test_what_is_not_an_entry_at_variables_defines_nothing() -> None:
+    for premise in (
+        L.forall(x, L.equal(F(x, x), x)),
+        L.forall([x, i], L.equal(F(x, i * i), x)),
+        L.forall([x, i], L.equal(F(x, 1), x + i)),
+        L.forall(x, L.equal(F(x, 1), F(x, 0))),
+    ):
+        assert not defined_symbols(goal(L.equal(x, 1), premise))
+
+
+def test_the_search_refutes_under_defining_premises() -> None:
+    g = goal(L.equal(F(x, 2 * i), F(x, 2 * i + 1)), DOUBLE, WEIGHTS, EVEN, ODD)
+    found = find(g)
+    assert found is not None
+    values, (theorem, *_) = found
+    assert theorem.conclusion is T.negate(at_values(g, values))
+
+
+def test_the_search_does_not_refute_what_holds() -> None:
+    assert find(goal(L.equal(F(x, 0) + i, F(x, 2 * i + 1)), WEIGHTS, EVEN, ODD)) is None
+
+
+def test_premises_that_contradict_one_another_refute_nothing() -> None:
+    again = L.forall([x, i], L.equal(F(x, 2 * i), x * w[i] + 1))
+    assert find(goal(L.equal(F(x, 0), x + 7), EVEN, again)) is None
+
+
+def test_angles_are_tried() -> None:
+    found = find(goal(L.equal(sp.sin(x) ** 2, sp.sin(x))))
+    assert found is not None
+    assert infer("decide", [], T.negate(T.eq(T.fn("sin", found[0][T.var("x")]), T.ZERO)))
