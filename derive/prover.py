@@ -352,6 +352,53 @@ class Prover:
         """For all naturals, from the case 0 and ``p(l) -> p(l + 1)`` with `variable` free."""
         return infer("induction", [base, self.for_all(step, variable)])
 
+    # ------------------------------------------------------------------ blocks
+
+    def blocks(self, total: Any, rows: Any, columns: Any, size: Theorem | None = None) -> Theorem:
+        """Sum over a < rows * columns of f(a) = Sum over i < rows, c < columns of f(i columns + c).
+
+        `size` says what the range of the sum is, when it is not written as that product.
+        """
+        t = self.term(total)
+        m, n = self.term(rows), self.term(columns)
+        theorem = infer("block-sum", [], m, n, t.children[1])
+        if size is None:
+            return theorem
+        left = infer("linear-combination", [], T.eq(t, t), 0, ())
+        resized = self.rewrite(
+            self._equation(t.children[0], T.mul(m, n), [size]),
+            left,
+            lambda x: T.eq(t, T.total(x, t.children[1])),
+        )
+        return self._chain(t, theorem.conclusion.children[1], [resized, theorem])
+
+    def each_block(
+        self, goal: Any, rows: Any, columns: int, case: Callable[[Term, int, Term], Theorem],
+        size: Theorem | None = None,
+    ) -> Theorem:  # fmt: skip
+        """For all a < rows * columns: p(a), where ``case(i, c, p(i columns + c))`` proves its goal.
+
+        `size` says what the range is, when it is not written as that product.
+        """
+        q = self.formula(goal)
+        body, m = q.children[1], self.term(rows)
+        product = T.mul(m, T.num(columns))
+        self.opened += 1
+        i = T.var(f"_i{self.opened}", "fin", m)
+        places = [T.add(T.mul(i, T.num(columns)), T.num(c)) for c in range(columns)]
+        proofs = [case(i, c, T.instantiate(body, (a,))) for c, a in enumerate(places)]
+        premises = [self.for_all(t, i) for t in proofs]
+        theorem = infer(
+            "block-forall", premises, T.quantified("forall", "fin", body, product), columns
+        )
+        if size is None:
+            return theorem
+        return self.rewrite(
+            self._equation(product, q.children[0], [size]),
+            theorem,
+            lambda x: T.quantified("forall", "fin", body, x),
+        )
+
     def lam(self, entry: Any, *indices: Any) -> Lam:
         """The tensor with these entries, as a witness."""
         return Lam(len(indices), T.abstract(self.term(entry), tuple(map(self.term, indices))))
