@@ -91,7 +91,7 @@ class _Derivation:
         base, e = t.children[0], t.data
         if e < 0:
             value = self.at_point(base)
-            if self.norm.sign(self.norm.term(value)) not in (Sign.POS, Sign.NONZERO):
+            if self.norm.sign_of(value) not in (Sign.POS, Sign.NONZERO):
                 self.require(T.negate(T.eq(value, T.ZERO)))
         return T.mul(T.num(e), T.power(base, e - 1), self.partial(base))
 
@@ -99,7 +99,7 @@ class _Derivation:
         x = t.children[0]
         if t.data in ("log", "sqrt"):
             value = self.at_point(x)
-            if self.norm.sign(self.norm.term(value)) is not Sign.POS:
+            if self.norm.sign_of(value) is not Sign.POS:
                 self.require(T.lt(T.ZERO, value))
         outer = {
             "sin": lambda: T.fn("cos", x),

@@ -159,19 +159,19 @@ def _condition(t: Term, norm: Normaliser) -> Term | None:
     """What the operation at the root of `t` asks for, None if that is known to hold."""
     if t.op == "pow" and t.data < 0:
         base = t.children[0]
-        known = norm.sign(norm.term(base)) in (Sign.POS, Sign.NONZERO)
+        known = norm.sign_of(base) in (Sign.POS, Sign.NONZERO)
         return None if known else T.negate(T.eq(base, T.ZERO))
     if t.op != "fn":
         return None
     x = t.children[0] if t.children else T.ZERO
     match t.data:
         case "sqrt":
-            known = norm.sign(norm.term(x)) >= Sign.NONNEG
+            known = norm.sign_of(x) >= Sign.NONNEG
             return None if known else T.le(T.ZERO, x)
         case "log":
-            return None if norm.sign(norm.term(x)) is Sign.POS else T.lt(T.ZERO, x)
+            return None if norm.sign_of(x) is Sign.POS else T.lt(T.ZERO, x)
         case "mod":
-            known = norm.sign(norm.term(t.children[1])) in (Sign.POS, Sign.NONZERO)
+            known = norm.sign_of(t.children[1]) in (Sign.POS, Sign.NONZERO)
             return None if known else T.negate(T.eq(t.children[1], T.ZERO))
         case "rpow":
             return _power_condition(t, norm)
@@ -185,7 +185,7 @@ def _power_condition(t: Term, norm: Normaliser) -> Term | None:
     e = literal(norm.poly(exponent))
     if e is not None and e.denominator == 1 and e >= 0:
         return None
-    if norm.sign(norm.term(base)) is Sign.POS:
+    if norm.sign_of(base) is Sign.POS:
         return None
     nonzero = T.negate(T.eq(base, T.ZERO))
     whole = T.conj(T.isint(exponent), T.disj(T.le(T.ZERO, exponent), nonzero))

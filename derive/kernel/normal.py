@@ -703,13 +703,16 @@ class Normaliser:
 
     def sign(self, t: Term) -> Sign:
         """What is known of the sign of a normalised atom or canonical term."""
-        known = self.signs.get(t)
-        guess = self._sign(t)
-        if known is None:
-            return guess
-        if {known, guess} == {Sign.NONNEG, Sign.NONZERO}:
-            return Sign.POS
-        return max(known, guess)
+        return both_signs(self.signs.get(t, Sign.UNKNOWN), self._sign(t))
+
+    def sign_of(self, t: Term) -> Sign:
+        """The sign of any term, whose powers and products may say more than its normal form."""
+        known = self.sign(self.term(t))
+        if t.op == "pow" and known is not Sign.POS:
+            return both_signs(known, _sign_of_power(self.sign_of(t.children[0]), t.data))
+        if t.op == "mul" and known is not Sign.POS:
+            return both_signs(known, _sign_of_product([self.sign_of(c) for c in t.children]))
+        return known
 
     def _sign(self, t: Term) -> Sign:
         match t.op:
@@ -724,33 +727,15 @@ class Normaliser:
             case "add":
                 return _sign_of_total([self.sign(c) for c in t.children])
             case "mul":
-                return self._sign_of_product(t.children)
+                return _sign_of_product([self.sign(c) for c in t.children])
             case "pow":
-                return self._sign_of_power(t.children[0], t.data)
+                return _sign_of_power(self.sign(t.children[0]), t.data)
             case "sum":
                 return self._sign_of_sum(t)
             case "fn":
                 return self._sign_of_function(t)
             case _:
                 return Sign.UNKNOWN
-
-    def _sign_of_product(self, factors: Iterable[Term]) -> Sign:
-        signs = [self.sign(c) for c in factors]
-        if any(s is Sign.UNKNOWN for s in signs):
-            return Sign.UNKNOWN
-        if all(s is Sign.POS for s in signs):
-            return Sign.POS
-        if all(s >= Sign.NONNEG for s in signs):
-            return Sign.NONNEG
-        return Sign.NONZERO if Sign.NONNEG not in signs else Sign.UNKNOWN
-
-    def _sign_of_power(self, base: Term, e: int) -> Sign:
-        s = self.sign(base)
-        if e == 0:
-            return Sign.POS
-        if e % 2 == 0:
-            return Sign.POS if s in (Sign.POS, Sign.NONZERO) else Sign.NONNEG
-        return s
 
     def _sign_of_sum(self, t: Term) -> Sign:
         size = t.children[0]
@@ -861,6 +846,29 @@ def _argument(m: Monomial, name: str) -> Term | None:
         if t.op == "fn" and t.data == name:
             return t.children[0]
     return None
+
+
+def both_signs(a: Sign, b: Sign) -> Sign:
+    """What two facts about one value say together."""
+    return Sign.POS if {a, b} == {Sign.NONNEG, Sign.NONZERO} else max(a, b)
+
+
+def _sign_of_product(signs: list[Sign]) -> Sign:
+    if any(s is Sign.UNKNOWN for s in signs):
+        return Sign.UNKNOWN
+    if all(s is Sign.POS for s in signs):
+        return Sign.POS
+    if all(s >= Sign.NONNEG for s in signs):
+        return Sign.NONNEG
+    return Sign.NONZERO if Sign.NONNEG not in signs else Sign.UNKNOWN
+
+
+def _sign_of_power(s: Sign, e: int) -> Sign:
+    if e == 0:
+        return Sign.POS
+    if e % 2 == 0:
+        return Sign.POS if s in (Sign.POS, Sign.NONZERO) else Sign.NONNEG
+    return s
 
 
 def _sign_of_total(signs: list[Sign]) -> Sign:

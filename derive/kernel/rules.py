@@ -22,6 +22,7 @@ from derive.kernel.normal import (
     Normaliser,
     Poly,
     Sign,
+    both_signs,
     constant,
     literal,
     monomial_key,
@@ -170,8 +171,7 @@ def fact_normaliser(rule: str, facts: Sequence[Theorem]) -> Normaliser:
             integers.add(norm.term(c.children[0]))
             continue
         for t, sign in _signs_of(norm, *_sign_fact(rule, c)):
-            both = {signs.get(t), sign} == {Sign.NONNEG, Sign.NONZERO}
-            signs[t] = Sign.POS if both else max(signs.get(t, Sign.UNKNOWN), sign)
+            signs[t] = both_signs(signs.get(t, Sign.UNKNOWN), sign)
     return Normaliser(signs, frozenset(integers))
 
 
@@ -526,7 +526,7 @@ def _check_item(premises: Sequence[Theorem], item: Item, norm: Normaliser) -> bo
     kinds = [_open_premise("order", premises[n], values, norm).op for n, values in item.uses]
     if kinds == ["eq"]:
         return False
-    sign = norm.sign(norm.term(item.cofactor))
+    sign = norm.sign_of(item.cofactor)
     if "eq" in kinds or sign < Sign.NONNEG:
         raise Refused("order", f"the cofactor {item.cofactor} is not known to be non-negative")
     sizes = all(norm.sign(norm.term(i.children[0])) is Sign.POS for i in item.indices)
