@@ -14,7 +14,6 @@ from math import ceil, floor, isqrt
 
 import mpmath
 
-from derive.kernel import terms as T
 from derive.kernel.terms import Lam, Term
 
 MP = mpmath.mp.clone()

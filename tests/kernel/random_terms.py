@@ -5,9 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from random import Random
 
+from kernel_symbols import RX, RY, H, I, J, K, L, M, N, X, Y, Z
+
 from derive.kernel import terms as T
 from derive.kernel.terms import Head, Term
-from kernel_symbols import RX, RY, H, I, J, K, L, M, N, X, Y, Z
 
 SCALARS = (X, Y, Z, K, L, N, M, I, J, H)
 VECTOR = Head("F", 0, (1,))

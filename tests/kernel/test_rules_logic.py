@@ -7,8 +7,29 @@ from fractions import Fraction
 
 import pytest
 from kernel_symbols import (
-    ONE, RX, TWO, ZERO, A, E, H, I, J, K, L, M, N, P, X, Y, Z, assume, decide, nonneg, positive,
-    refused, sequent,
+    ONE,
+    RX,
+    TWO,
+    ZERO,
+    A,
+    E,
+    H,
+    I,
+    J,
+    K,
+    L,
+    M,
+    N,
+    P,
+    X,
+    Y,
+    Z,
+    assume,
+    decide,
+    nonneg,
+    positive,
+    refused,
+    sequent,
 )  # fmt: skip
 
 from derive.kernel import terms as T
