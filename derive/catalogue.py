@@ -1,0 +1,197 @@
+"""Which claims there are: those of `derive.claims`, and those of a user's own files."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import difflib
+import importlib
+import importlib.util
+import pkgutil
+import sys
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from derive.claim import Claim
+
+PACKAGE = "derive.claims"
+
+
+class InputError(Exception):
+    """What was asked for cannot be done; the message is one line that says what and where."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))
+
+
+# ---------------------------------------------------------------------------- the project's own
+
+
+def all_claims() -> tuple[Claim, ...]:
+    """The claims of every module of `derive.claims`, by the module's ORDER, then as listed."""
+    modules = sorted(_modules(), key=lambda module: (_order(module), module.__name__))
+    claims = [c for module in modules for c in _claims_of(module, _file_of(module))]
+    _refuse_duplicates(claims, PACKAGE)
+    return tuple(claims)
+
+
+def _modules() -> Iterator[ModuleType]:
+    package = importlib.import_module(PACKAGE)
+    for info in pkgutil.iter_modules(package.__path__):
+        if info.name.startswith("_"):
+            continue
+        spec = importlib.util.find_spec(f"{PACKAGE}.{info.name}")
+        path = spec.origin if spec is not None and spec.origin is not None else info.name
+        with _one_line(path):
+            yield importlib.import_module(f"{PACKAGE}.{info.name}")
+
+
+def _order(module: ModuleType) -> int:
+    order = getattr(module, "ORDER", None)
+    if type(order) is not int:
+        raise InputError(f"{_file_of(module)}: ORDER is missing or not an integer")
+    return order
+
+
+def _file_of(module: ModuleType) -> str:
+    return module.__file__ or module.__name__
+
+
+# ---------------------------------------------------------------------------- a user's file
+
+
+def load_file(path: str | Path) -> tuple[Claim, ...]:
+    """The tuple CLAIMS that a Python file defines."""
+    shown = str(path)
+    if not Path(path).exists():
+        raise InputError(f"{shown}: there is no such file")
+    name = f"derive_file_{Path(path).stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{shown}: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    with _one_line(shown), _no_bytecode(), contextlib.redirect_stdout(sys.stderr):
+        spec.loader.exec_module(module)
+    claims = _claims_of(module, shown)
+    _refuse_duplicates(claims, f"{shown}{_line_of_claims(shown)}")
+    return claims
+
+
+@contextlib.contextmanager
+def _no_bytecode() -> Iterator[None]:
+    """Leave no ``__pycache__`` beside a file that is not ours."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
+
+
+# ---------------------------------------------------------------------------- checks
+
+
+def _claims_of(module: ModuleType, path: str) -> tuple[Claim, ...]:
+    from derive.claim import Claim
+
+    claims: Any = getattr(module, "CLAIMS", None)
+    if claims is None:
+        raise InputError(f"{path}: defines no CLAIMS")
+    where = f"{path}{_line_of_claims(path)}"
+    if not isinstance(claims, tuple | list):
+        raise InputError(f"{where}: CLAIMS is not a tuple but {_a(claims)}")
+    if not claims:
+        raise InputError(f"{where}: CLAIMS is empty")
+    for place, claim in enumerate(claims, start=1):
+        if not isinstance(claim, Claim):
+            raise InputError(f"{where}: entry {place} of CLAIMS is not a Claim but {_a(claim)}")
+    return tuple(claims)
+
+
+def _a(value: Any) -> str:
+    name = type(value).__name__
+    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+
+
+def _line_of_claims(path: str) -> str:
+    """``:LINE`` of the assignment to CLAIMS, or nothing where it cannot be told."""
+    try:
+        tree = ast.parse(Path(path).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return ""
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(t, ast.Name) and t.id == "CLAIMS" for t in targets):
+            return f":{node.lineno}"
+    return ""
+
+
+def _refuse_duplicates(claims: Iterable[Claim], where: str) -> None:
+    seen: set[str] = set()
+    for claim in claims:
+        if claim.id in seen:
+            raise InputError(f"{where}: two claims are called {claim.id}")
+        seen.add(claim.id)
+
+
+@contextlib.contextmanager
+def _one_line(path: str) -> Iterator[None]:
+    """Turn whatever the import of `path` raises into one line with the place in it."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        line = _line_in(path, error)
+        what = error.msg if isinstance(error, SyntaxError) else str(error)
+        kind = type(error).__name__
+        raise InputError(
+            f"{path}{line}: {kind}: {what}" if what else f"{path}{line}: {kind}"
+        ) from error
+
+
+def _line_in(path: str, error: BaseException) -> str:
+    if isinstance(error, SyntaxError) and error.lineno and _same(error.filename, path):
+        return f":{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if _same(frame.filename, path)]
+    return f":{lines[-1]}" if lines else ""
+
+
+def _same(filename: str | None, path: str) -> bool:
+    return filename is not None and Path(filename).resolve() == Path(path).resolve()
+
+
+# ---------------------------------------------------------------------------- choosing
+
+
+def is_file(pattern: str) -> bool:
+    return pattern.endswith(".py")
+
+
+def select(claims: Sequence[Claim], patterns: Sequence[str]) -> tuple[Claim, ...]:
+    """The claims that are meant: ids, globs over ids, or Python files.  No pattern means all.
+
+    Claims keep the order of `claims`; those of files follow in the order of the files.
+    """
+    if not patterns:
+        return tuple(claims)
+    wanted = {c for p in patterns if not is_file(p) for c in _matching(claims, p)}
+    files = {Path(p).resolve(): p for p in reversed(patterns) if is_file(p)}
+    chosen = [c for c in claims if c.id in wanted]
+    chosen += [c for p in reversed(files.values()) for c in load_file(p)]
+    _refuse_duplicates(chosen, ", ".join(patterns))
+    return tuple(chosen)
+
+
+def _matching(claims: Sequence[Claim], pattern: str) -> list[str]:
+    found = [c.id for c in claims if fnmatchcase(c.id, pattern)]
+    if found:
+        return found
+    names = dict.fromkeys([c.id for c in claims] + [f"{c.topic}/*" for c in claims])
+    near = difflib.get_close_matches(pattern, names, n=1, cutoff=0.0)
+    hint = f"; the nearest is {near[0]}" if near else ""
+    raise InputError(f"no claim matches {pattern!r}{hint}")

@@ -1,0 +1,407 @@
+"""The command line: ``derive list``, ``show``, ``verify`` and ``report``.
+
+Results go to standard output, messages to standard error.  The exit status is 0 if every verdict
+is the expected one and every twin agrees, 1 if not, and 2, after one line on standard error, for
+an error in what was asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from derive.catalogue import InputError, all_claims, is_file, select
+
+if TYPE_CHECKING:
+    from derive.claim import Claim
+    from derive.result import Result
+    from derive.runner import Progress
+
+FORMATS: Final = ("tex", "pdf")
+INTERRUPTED: Final = 130
+BROKEN_PIPE: Final = 141
+_DISTRIBUTION: Final = "derive-transformer"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program; returns the exit status."""
+    return _guarded(lambda: _run(sys.argv[1:] if argv is None else argv))
+
+
+def main_for(claims: Sequence[Claim]) -> int:
+    """What the module of a topic does as a script: settle its claims and show them."""
+    return _guarded(lambda: _show_claims(tuple(claims)))
+
+
+def run_topic(module: ModuleType) -> int:
+    """`main_for` the claims of a module."""
+    return main_for(module.CLAIMS)
+
+
+def _guarded(run: Callable[[], int]) -> int:
+    """Turn what can go wrong outside the claims into messages and exit statuses."""
+    try:
+        return run()
+    except InputError as error:
+        print(f"derive: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        _silence_output()
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        print("derive: interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _silence_output() -> None:
+    """Let nothing be flushed to a standard output that takes no more."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# ---------------------------------------------------------------------------- arguments
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports what is wrong in one line, like every other error in the input."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message} (see {self.prog} --help)")
+
+
+class _Formats(argparse.Action):
+    """``--format tex pdf``; what follows and is no format is a claim, as in other commands."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        known = list(dict.fromkeys(v for v in values if v in FORMATS))
+        if values[0] not in FORMATS:
+            choices = ", ".join(FORMATS)
+            raise argparse.ArgumentError(self, f"{values[0]!r} is not one of {choices}")
+        namespace.formats = [*(namespace.formats or ()), *known]
+        namespace.more = [*namespace.more, *(v for v in values if v not in FORMATS)]
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    args, rest = _parser().parse_known_args(argv)
+    unknown = [a for a in rest if a.startswith("-")] if hasattr(args, "patterns") else rest
+    if unknown:
+        raise InputError(f"unrecognized arguments: {' '.join(unknown)} (see derive --help)")
+    if hasattr(args, "patterns"):
+        # Claims may stand on both sides of an option; argparse gives the later ones back.
+        args.patterns = [*args.patterns, *getattr(args, "more", ()), *rest]
+    return args
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="derive",
+        allow_abbrev=False,
+        description="Settles claims of Transformer mathematics: proved, conditional or refuted.",
+        epilog="Exit status: 0 all as expected, 1 not all, 2 error in the input.",
+    )
+    parser.add_argument("--version", action="version", version=_version())
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
+
+    listing = _command(commands, "list", _list, "the claims and the places that they cover")
+    listing.add_argument("--json", action="store_true", help="print one JSON object")
+    listing.add_argument("--source", metavar="DOC", help="only this document, place by place")
+
+    show = _command(commands, "show", _show, "one claim in full, or what is trusted")
+    what = show.add_mutually_exclusive_group(required=True)
+    what.add_argument("id", nargs="?", metavar="ID", help="the claim")
+    what.add_argument(
+        "--axioms", action="store_true", help="the closed list of rules, axioms and evaluations"
+    )
+
+    verify = _command(commands, "verify", _verify, "settle claims, run their twins, replay proofs")
+    _add_claims(verify)
+    verify.add_argument(
+        "--json", metavar="FILE", help="write one JSON object to FILE, or - to stdout"
+    )
+    _add_seed(verify)
+    verify.add_argument("--jobs", metavar="N", type=_positive, default=1, help="processes (1)")
+    verify.add_argument(
+        "--time-limit", metavar="SECONDS", type=_seconds, help="for each claim (none)"
+    )
+
+    report = _command(commands, "report", _report, "write the LaTeX derivation report")
+    _add_claims(report)
+    report.add_argument("--out", metavar="DIR", default="report", help="the folder (report)")
+    report.add_argument(
+        "--format", metavar="FORMAT", nargs="+", action=_Formats, dest="formats",
+        help="tex (the default) or pdf, which needs TeX",
+    )  # fmt: skip
+    report.set_defaults(more=[])
+    _add_seed(report)
+    return parser
+
+
+def _command(commands: Any, name: str, run: Callable[[Any], int], about: str) -> _Parser:
+    parser: _Parser = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_claims(parser: _Parser) -> None:
+    parser.add_argument(
+        "patterns", nargs="*", metavar="CLAIM",
+        help="an id, a glob over ids, or a Python file that defines CLAIMS; all claims without",
+    )  # fmt: skip
+
+
+def _add_seed(parser: _Parser) -> None:
+    parser.add_argument(
+        "--seed", metavar="N", type=_natural, default=0, help="of the numeric twins (0)"
+    )
+
+
+def _natural(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 100):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 1 or more")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return seconds
+
+
+def _version() -> str:
+    try:
+        return f"derive {metadata.version(_DISTRIBUTION)}"
+    except metadata.PackageNotFoundError:
+        return "derive (not installed: run from its sources)"
+
+
+# ---------------------------------------------------------------------------- commands
+
+
+def _run(argv: Sequence[str]) -> int:
+    args = _parse(argv)
+    status: int = args.run(args)
+    return status
+
+
+def _list(args: argparse.Namespace) -> int:
+    from derive import jsonout, terminal
+
+    claims = all_claims()
+    document = _document(claims, args.source) if args.source is not None else None
+    if document is not None:
+        claims = tuple(c for c in claims if c.source.document == document)
+    if args.json:
+        _write(jsonout.dumps(jsonout.claims_object(claims)))
+    elif document is not None:
+        _write(terminal.list_places(document, claims, _style()))
+    else:
+        _write(terminal.list_claims(claims, _style()))
+    return 0
+
+
+def _document(claims: Sequence[Claim], wanted: str) -> str:
+    """The document of this name, or the only one whose name starts like this."""
+    documents = list(dict.fromkeys(c.source.document for c in claims))
+    found = [d for d in documents if d == wanted] or [d for d in documents if d.startswith(wanted)]
+    if len(found) != 1:
+        problem = "several documents are" if found else "no document is"
+        raise InputError(f"--source: {problem} called {wanted!r}; there are {', '.join(documents)}")
+    return found[0]
+
+
+def _show(args: argparse.Namespace) -> int:
+    from derive import terminal
+
+    if args.axioms:
+        _write(terminal.trusted_base(_style()))
+        return 0
+    return _show_claims(_chosen([args.id]))
+
+
+def _show_claims(claims: Sequence[Claim]) -> int:
+    from derive import runner, terminal
+
+    results = _results(claims)
+    style = _style()
+    _write("\n".join(terminal.show(r, style) for r in results))
+    if len(results) > 1:
+        _write("\n" + terminal.counts(results))
+    return int(runner.failed(results))
+
+
+def _verify(args: argparse.Namespace) -> int:
+    from derive import jsonout, runner, terminal
+
+    to_file = None if args.json in {None, "-"} else _File("--json", args.json)
+    claims = _chosen(args.patterns)
+    start = time.perf_counter()
+    results = _results(claims, seed=args.seed, jobs=args.jobs, time_limit=args.time_limit)
+    seconds = time.perf_counter() - start
+    if args.json is not None:
+        found = jsonout.dumps(jsonout.results_object(results, seed=args.seed, seconds=seconds))
+        (_write if to_file is None else to_file.write)(found)
+    if args.json != "-":
+        _write(terminal.verified(results, _style(), seed=args.seed, seconds=seconds))
+    return int(runner.failed(results))
+
+
+def _report(args: argparse.Namespace) -> int:
+    from derive import report, runner
+
+    out = Path(args.out)
+    _refuse_no_folder(out)
+    results = _results(_chosen(args.patterns), seed=args.seed)
+    with _one_line(f"--out {out}", report.ReportError):
+        tex = report.write_report(results, out, seed=args.seed, versions=_versions())
+    written = [tex]
+    try:
+        if "pdf" in (args.formats or ()):
+            with _one_line("--format pdf", report.ReportError):
+                written.append(report.compile_pdf(tex))
+    finally:
+        _write("".join(f"{path}\n" for path in written))
+    if runner.failed(results):
+        print("derive: not every claim is as expected; the report says which", file=sys.stderr)
+    return int(runner.failed(results))
+
+
+@contextlib.contextmanager
+def _one_line(option: str, kind: type[Exception]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{option}: {error.strerror or error}") from error
+    except kind as error:
+        raise InputError(f"{option}: {error}") from error
+
+
+def _versions() -> dict[str, str]:
+    found = {"Python": ".".join(map(str, sys.version_info[:3]))}
+    for shown, name in (("derive", _DISTRIBUTION), ("SymPy", "sympy"), ("NumPy", "numpy")):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[shown] = metadata.version(name)
+    return found
+
+
+# ---------------------------------------------------------------------------- the shared parts
+
+
+def _chosen(patterns: Sequence[str]) -> tuple[Claim, ...]:
+    only_files = bool(patterns) and all(map(is_file, patterns))
+    claims = select(() if only_files else all_claims(), patterns)
+    if not claims:
+        raise InputError("there are no claims")
+    return claims
+
+
+def _results(claims: Sequence[Claim], **options: Any) -> list[Result]:
+    from derive import runner
+
+    with _progress() as progress:
+        return runner.verify(claims, progress=progress, **options)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Progress | None]:
+    """One line on standard error that is written over and over, on a terminal only."""
+    if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield None
+        return
+
+    def say(stage: str, done: int, total: int, last: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{stage} {done}/{total} {last}"[:78])
+        sys.stderr.flush()
+
+    try:
+        yield say
+    finally:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
+
+def _style() -> Any:
+    from derive.terminal import Style
+
+    return Style() if sys.stdout is None else Style.of(sys.stdout)
+
+
+def _write(text: str) -> None:
+    """Write to standard output, all of it, now."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _silence_output()
+        raise InputError(f"standard output: {error.strerror}") from error
+
+
+class _File:
+    """A file that will be written at the end, in one go; refused now if it cannot be."""
+
+    def __init__(self, option: str, path: str) -> None:
+        self._option = option
+        self._shown = path
+        self._path = Path(os.path.realpath(path))
+        if not path or self._path.is_dir():
+            raise InputError(f"{option}: {path!r} is not the name of a file")
+        self._beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        with self._refusing():
+            if self._path.exists():
+                self._path.open("ab").close()
+            if self._is_replaced():
+                self._beside.open("xb").close()
+                self._beside.unlink()
+
+    def _is_replaced(self) -> bool:
+        """Devices and pipes are written to; a file is replaced as a whole."""
+        return self._path.is_file() or not self._path.exists()
+
+    def write(self, text: str) -> None:
+        with self._refusing():
+            if not self._is_replaced():
+                self._path.write_text(text, encoding="utf-8")
+                return
+            try:
+                self._beside.write_text(text, encoding="utf-8")
+                os.replace(self._beside, self._path)
+            finally:
+                self._beside.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _refusing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise InputError(f"{self._option} {self._shown}: {error.strerror}") from error
+
+
+def _refuse_no_folder(out: Path) -> None:
+    """Refuse a folder that can neither be used nor made, before anything is computed."""
+    there = next((p for p in (out, *out.absolute().parents) if p.exists()), Path("/"))
+    if not there.is_dir():
+        raise InputError(f"--out {out}: {there} is not a folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(f"--out {out}: {there} cannot be written to")

@@ -1,0 +1,414 @@
+"""Runs claims: proofs, twins, and the replay of every proof log in one fresh process.
+
+A proof is believed only after the checker has replayed its log.  A script that raises or runs
+over its time makes its own claim undecided and leaves the others alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, Final, Self
+
+import derive
+from derive.result import Result, TwinStatus, TwinView, Verdict
+
+if TYPE_CHECKING:
+    from derive.claim import Claim
+    from derive.verify import Settled
+
+#: Called with the stage, how many claims have passed it, how many there are, and the last one.
+Progress = Callable[[str, int, int, str], None]
+
+#: The kinds of logs without which a verdict does not stand.
+NEEDS: Final = {
+    Verdict.PROVED: {"proof"},
+    Verdict.CONDITIONAL: {"proof", "counterexample", "witness"},
+    Verdict.REFUTED: {"counterexample"},
+}
+GRACE_SECONDS: Final = 5.0
+_LONGEST_TIMER: Final = 1e8
+
+
+@dataclass(frozen=True)
+class Broken(Result):
+    """An undecided result whose check broke off: no module can expect that."""
+
+    @property
+    def unexpected(self) -> bool:
+        return True
+
+
+def verify(
+    claims: Sequence[Claim],
+    *,
+    seed: int = 0,
+    jobs: int = 1,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> list[Result]:
+    """The result of every claim, in order; apart from times the same for any number of jobs."""
+    from derive.verify import settle
+
+    report = progress or (lambda *_: None)
+    ids = [c.id for c in claims]
+
+    def run(stage: str, tasks: Sequence[_Task]) -> list[_Done]:
+        return _run(tasks, jobs, lambda done, last: report(stage, done, len(ids), ids[last]))
+
+    proofs = run("proofs", [_Task(partial(settle, c), time_limit) for c in claims])
+    logs = [log for p in proofs if p.value is not None for log in p.value.logs]
+    with _Replay(logs) as replay:
+        twins = run(
+            "twins",
+            [_twin_task(c, p, seed, time_limit) for c, p in zip(claims, proofs, strict=True)],
+        )
+        patience = None if time_limit is None else GRACE_SECONDS + time_limit * len(claims)
+        answers = iter(replay.answers(patience))
+    return [
+        _judge(c, p, t, [next(answers) for _ in (p.value.logs if p.value else ())])
+        for c, p, t in zip(claims, proofs, twins, strict=True)
+    ]
+
+
+def failed(results: Sequence[Result]) -> bool:
+    """Whether a verdict is unexpected or a twin disagrees."""
+    return any(r.unexpected or r.twin.status is TwinStatus.DISAGREES for r in results)
+
+
+# ---------------------------------------------------------------------------- one claim
+
+
+def _twin_task(claim: Claim, proof: _Done, seed: int, time_limit: float | None) -> _Task:
+    """The twin in what the proof has left of the claim's time."""
+    twin = claim.twin
+    if twin is None or proof.over_time:
+        return _Task(lambda: None, None)
+    left = None if time_limit is None else max(time_limit - proof.seconds, 0.001)
+    return _Task(partial(twin.run, seed, claim.id), left, shown_limit=time_limit)
+
+
+def _judge(claim: Claim, proof: _Done, twin: _Done, answers: Sequence[Any]) -> Result:
+    view = _twin_view(claim, proof, twin)
+    why = f"the proof script {proof.why}" if proof.why else ""
+    if not why and twin.over_time:
+        why = f"the numeric twin {twin.why}"
+    if not why:
+        why = _not_replayed(proof.value, answers)
+    if why:
+        return Broken(
+            id=claim.id, title=claim.title, topic=claim.topic, source=claim.source,
+            statement=_statement(claim), verdict=Verdict.UNDECIDED, expected=claim.expected,
+            twin=view, reason=why, remark=claim.remark,
+            seconds_symbolic=proof.seconds, seconds_numeric=twin.seconds,
+        )  # fmt: skip
+    result: Result = proof.value.result
+    return replace(
+        result, replayed=bool(answers), twin=view,
+        seconds_symbolic=proof.seconds, seconds_numeric=twin.seconds,
+    )  # fmt: skip
+
+
+def _twin_view(claim: Claim, proof: _Done, twin: _Done) -> TwinView:
+    if twin.value is not None:
+        view: TwinView = twin.value
+        return view
+    if claim.twin is None:
+        return TwinView(TwinStatus.NONE)
+    if proof.over_time or twin.over_time:
+        return TwinView(TwinStatus.NONE, reason="not finished within the time limit")
+    return TwinView(TwinStatus.DISAGREES, reason=f"the twin {twin.why}")
+
+
+def _statement(claim: Claim) -> str:
+    from derive.verify import statement_latex
+
+    try:
+        return statement_latex(claim)
+    except Exception:
+        return ""
+
+
+def _not_replayed(settled: Settled, answers: Sequence[Any]) -> str:
+    """Why the logs do not carry the verdict; empty if they do."""
+    if not len(settled.logs) == len(settled.goals) == len(settled.kinds):
+        return "its proof logs, goals and kinds do not belong together"
+    missing = NEEDS.get(settled.result.verdict, set()) - set(settled.kinds)
+    if missing:
+        return f"its proof log does not replay: there is no {min(missing)} in it"
+    listed = {axiom.name for axiom in settled.result.axioms}
+    for answer, goal, kind in zip(answers, settled.goals, settled.kinds, strict=True):
+        why = _objection(answer, goal, kind, listed)
+        if why:
+            return f"its proof log does not replay: {why}"
+    return ""
+
+
+def _objection(answer: Any, goal: str, kind: str, listed: set[str]) -> str:
+    if not answer["accepted"]:
+        return str(answer["reason"])
+    if answer["kind"] != kind:
+        return f"it shows a {answer['kind']}, not a {kind}"
+    if answer["goal"] != goal:
+        return f"it is the {kind} of another goal"
+    unlisted = set(answer["axioms"]) - listed
+    return f"it uses the axiom {min(unlisted)}, which is not listed" if unlisted else ""
+
+
+# ---------------------------------------------------------------------------- replay
+
+
+class _Replay:
+    """The checker at work in a process of its own, isolated from everything but the kernel."""
+
+    def __init__(self, logs: Sequence[Any]) -> None:
+        self._count = len(logs)
+        self._files = contextlib.ExitStack()
+        self._process: subprocess.Popen[bytes] | None = None
+        if logs:
+            given = self._file()
+            given.write(json.dumps(logs).encode())
+            given.seek(0)
+            self._answers, self._messages = self._file(), self._file()
+            self._process = subprocess.Popen(
+                _checker(), stdin=given, stdout=self._answers, stderr=self._messages
+            )
+
+    def _file(self) -> IO[bytes]:
+        return self._files.enter_context(tempfile.TemporaryFile())
+
+    def answers(self, patience: float | None) -> list[Any]:
+        """One answer for each log; waits at most `patience` seconds."""
+        if self._process is None:
+            return []
+        try:
+            status = self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            return self._refusal("the checker ran over the time limit")
+        self._answers.seek(0)
+        try:
+            found = json.load(self._answers)
+        except ValueError:
+            found = None
+        if status == 0 and isinstance(found, list) and len(found) == self._count:
+            return found
+        self._messages.seek(0)
+        last = self._messages.read().decode(errors="replace").strip().splitlines()[-1:]
+        return self._refusal(": ".join([f"the checker ended with status {status}", *last]))
+
+    def _refusal(self, reason: str) -> list[Any]:
+        return [{"accepted": False, "reason": reason}] * self._count
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._files.close()
+
+
+def _checker() -> list[str]:
+    """``python -m derive.kernel.check`` without site packages, environment or current directory.
+
+    The folder of this very package is all that is added to the path, so that the kernel that is
+    replayed is the one that is installed beside this file, also in a source checkout.
+    """
+    root = str(Path(derive.__path__[0]).resolve().parent)
+    start = (
+        "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); "
+        "runpy.run_module('derive.kernel.check', run_name='__main__', alter_sys=True)"
+    )
+    return [sys.executable, "-I", "-S", "-c", start, root]
+
+
+# ---------------------------------------------------------------------------- tasks
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Something to compute for one claim, within `limit` seconds."""
+
+    work: Callable[[], Any]
+    limit: float | None
+    shown_limit: float | None = None
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What came of a task: its value, or why there is none."""
+
+    value: Any = None
+    why: str = ""
+    over_time: bool = False
+    seconds: float = 0.0
+
+
+class _TimeUp(BaseException):
+    """Not an `Exception`, so that a proof script that catches those does not catch it."""
+
+
+Tick = Callable[[int, int], None]
+
+
+def _run(tasks: Sequence[_Task], jobs: int, tick: Tick) -> list[_Done]:
+    if jobs > 1 and len(tasks) > 1 and "fork" in multiprocessing.get_all_start_methods():
+        return _in_children(tasks, jobs, tick)
+    out = []
+    for place, task in enumerate(tasks):
+        out.append(_here(task))
+        tick(place + 1, place)
+    return out
+
+
+def _here(task: _Task) -> _Done:
+    """Do a task in this process.  Output of scripts goes to standard error."""
+    start = time.perf_counter()
+    value, why, over_time = None, "", False
+    try:
+        with contextlib.redirect_stdout(sys.stderr), _limited(task.limit):
+            value = task.work()
+    except _TimeUp:
+        why, over_time = _over(task), True
+    except (Exception, SystemExit) as error:
+        why = f"raised {_described(error)}"
+    return _Done(value, why, over_time, time.perf_counter() - start)
+
+
+def _over(task: _Task) -> str:
+    limit = task.limit if task.shown_limit is None else task.shown_limit
+    return f"ran over the claim's time limit of {limit:g} s"
+
+
+@contextlib.contextmanager
+def _limited(seconds: float | None) -> Iterator[None]:
+    """Raise `_TimeUp` after so many seconds, and again should the first one get lost."""
+    if seconds is None:
+        yield
+        return
+
+    def ring(*_: Any) -> None:
+        raise _TimeUp
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, min(seconds, _LONGEST_TIMER), 0.5)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _described(error: BaseException) -> str:
+    """The exception in one line, with the place in the script that led to it."""
+    text = " ".join(str(error).split())
+    head = type(error).__name__ + (f": {text}" if text else "")
+    frames = list(traceback.extract_tb(error.__traceback__))
+    place = ([f for f in frames if _is_script(Path(f.filename))] or frames)[-1]
+    return f"{head} ({Path(place.filename).name}:{place.lineno})"
+
+
+def _is_script(path: Path) -> bool:
+    """Whether a file holds claims or belongs to a user, and is no library."""
+    here, library = Path(derive.__path__[0]), Path(traceback.__file__).parent
+    foreign = path.is_relative_to(here) or path.is_relative_to(library)
+    return path.is_relative_to(here / "claims") or not (foreign or "site-packages" in path.parts)
+
+
+def _in_children(tasks: Sequence[_Task], jobs: int, tick: Tick) -> list[_Done]:
+    """One forked process for each task, `jobs` at a time.
+
+    A fresh process for each keeps claims apart: what one of them computes, caches or breaks, a
+    crash included, the next one does not see.
+    """
+    context = multiprocessing.get_context("fork")
+    done: dict[int, _Done] = {}
+    running: dict[Connection, _Child] = {}
+    waiting = list(enumerate(tasks))[::-1]
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                child = _Child(context, *waiting.pop())
+                running[child.results] = child
+            pause = min((c.seconds_left() for c in running.values()), default=None)
+            ready = wait(list(running), None if pause == float("inf") else pause)
+            for results, child in list(running.items()):
+                if results in ready or child.seconds_left() <= 0:
+                    del running[results]
+                    done[child.place] = child.finish(results in ready)
+                    tick(len(done), child.place)
+    finally:
+        for child in running.values():
+            child.end()
+    return [done[place] for place in range(len(tasks))]
+
+
+class _Child:
+    """A forked process that does one task and sends what came of it."""
+
+    def __init__(self, context: Any, place: int, task: _Task) -> None:
+        self.place = place
+        self._task = task
+        self._start = time.perf_counter()
+        self.results, sender = context.Pipe(duplex=False)
+        self._process = context.Process(target=_do_and_send, args=(task, sender), daemon=True)
+        with warnings.catch_warnings():
+            # Python 3.12 warns of forking beside NumPy's idle threads, which hold no locks.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self._process.start()
+        sender.close()
+
+    def seconds_left(self) -> float:
+        """Until the child is ended from outside, should its own timer not stop it."""
+        if self._task.limit is None:
+            return float("inf")
+        return self._start + self._task.limit + GRACE_SECONDS - time.perf_counter()
+
+    def finish(self, answered: bool) -> _Done:
+        seconds = time.perf_counter() - self._start
+        try:
+            if not answered:
+                return _Done(None, _over(self._task), True, seconds)
+            done: _Done = self.results.recv()
+            return done
+        except EOFError:
+            self._process.join()
+            why = f"ended its process with status {self._process.exitcode}"
+            return _Done(None, why, False, seconds)
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+        self.results.close()
+
+
+def _do_and_send(task: _Task, sender: Any) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    done = _here(task)
+    try:
+        sender.send(done)
+    except Exception as error:
+        sender.send(_Done(None, f"raised {_described(error)}", False, done.seconds))

@@ -1,0 +1,396 @@
+"""Claims and results as text of 80 columns."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Final
+
+from derive import plain_math
+from derive.jsonout import summary
+from derive.report import wording
+from derive.result import (
+    CounterexampleView,
+    HypothesisView,
+    Result,
+    StepView,
+    TwinStatus,
+    TwinView,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from derive.claim import Claim
+
+WIDTH: Final = 80
+LABEL: Final = 18
+_NAME_WIDTHS: Final = (12, 34)
+_COLOUR: Final = {
+    Verdict.PROVED: "32",
+    Verdict.CONDITIONAL: "33",
+    Verdict.REFUTED: "35",
+    Verdict.UNDECIDED: "31",
+    Verdict.NOT_MATHEMATICAL: "2",
+}
+_BOLD: Final = "1"
+_ALARM: Final = "31"
+_SAMPLE: Final = "∑≤ω√²⌊‖✓…ℝ"
+_LONG_WORD: Final = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{4,}")
+
+
+@dataclass(frozen=True)
+class Style:
+    """What the output can show: characters beyond ASCII, and colours."""
+
+    unicode: bool = True
+    colour: bool = False
+
+    @classmethod
+    def of(cls, stream: IO[str]) -> Style:
+        """Colours on a terminal only, unless NO_COLOR is set; Unicode where it can be encoded."""
+        try:
+            _SAMPLE.encode(getattr(stream, "encoding", None) or "ascii")
+        except (UnicodeEncodeError, LookupError):
+            unicode = False
+        else:
+            unicode = True
+        plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+        return cls(unicode, stream.isatty() and not plain)
+
+    def math(self, latex: str) -> str:
+        return self.plain(plain_math.formula(latex))
+
+    def prose(self, text: str) -> str:
+        """Running text with ``$...$`` formulas, in one line."""
+        return self.plain(plain_math.text(" ".join(text.split())))
+
+    def plain(self, text: str) -> str:
+        return text if self.unicode else plain_math.ascii_only(text)
+
+    def paint(self, text: str, colour: str) -> str:
+        return f"\x1b[{colour}m{text}\x1b[0m" if self.colour and colour else text
+
+
+# ---------------------------------------------------------------------------- lines
+
+
+def columns(text: str) -> int:
+    """How many columns a text takes: wide characters two, combining ones none."""
+    return sum(_columns(c) for c in text)
+
+
+def _columns(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def wrap(text: str, first: str = "", rest: str | None = None, width: int = WIDTH) -> list[str]:
+    """Lines of at most `width` columns that start with `first` and then with `rest`."""
+    rest = first if rest is None else rest
+    lines, line, empty = [], first, True
+    for word in text.split(" "):
+        if not empty and columns(line) + 1 + columns(word) > width:
+            lines.append(line)
+            line, empty = rest, True
+        for piece in _pieces(word, width - max(columns(first), columns(rest))):
+            if not empty and piece is not word:
+                lines.append(line)
+                line, empty = rest, True
+            line, empty = line + ("" if empty else " ") + piece, False
+    return [*lines, line.rstrip()]
+
+
+def _pieces(word: str, room: int) -> Iterator[str]:
+    """The word, cut where it is wider than a whole line."""
+    if columns(word) <= room:
+        yield word
+        return
+    piece = ""
+    for char in word:
+        if columns(piece + char) > room:
+            yield piece
+            piece = ""
+        piece += char
+    yield piece
+
+
+def fit(text: str, width: int, style: Style) -> str:
+    """The text in exactly `width` columns: cut with an ellipsis or filled with spaces."""
+    if columns(text) > width:
+        dots = style.plain("…")
+        while columns(text) > width - len(dots):
+            text = text[:-1]
+        text = text.rstrip() + dots
+    return text + " " * (width - columns(text))
+
+
+def _labelled(label: str, lines: Iterable[str]) -> list[str]:
+    """Lines in the body column, the label before the first one."""
+    out = []
+    for line in lines:
+        out.append(f"  {label:<{LABEL - 2}}{line}".rstrip())
+        label = ""
+    return out
+
+
+def _body(text: str, hang: int = 0) -> list[str]:
+    return wrap(text, "", " " * hang, WIDTH - LABEL)
+
+
+# ---------------------------------------------------------------------------- list
+
+
+def list_claims(claims: Sequence[Claim], style: Style) -> str:
+    """Topics, their claims and the places of the sources that each one covers."""
+    lines = []
+    for topic in dict.fromkeys(c.topic for c in claims):
+        lines += [style.paint(topic, _BOLD)]
+        for claim in (c for c in claims if c.topic == topic):
+            lines += _listed(claim, style)
+        lines.append("")
+    documents = dict.fromkeys(c.source.document for c in claims)
+    for document in documents:
+        covering = [c for c in claims if c.source.document == document]
+        lines.append(style.plain(f"{document}: {_coverage(covering)}"))
+    return _text([*lines, _number(len(claims), "claim")])
+
+
+def _listed(claim: Claim, style: Style) -> list[str]:
+    room = WIDTH - 2 - columns(claim.id)
+    places = " ".join(claim.source.places)
+    first = f"  {claim.id}{style.plain(places):>{room}}"
+    if columns(places) > room - 2:
+        first = f"  {claim.id}"
+        return [first, *wrap(places, "      "), *wrap(style.prose(claim.title), "      ")]
+    return [first, *wrap(style.prose(claim.title), "      ")]
+
+
+def list_places(document: str, claims: Sequence[Claim], style: Style) -> str:
+    """The places of one document in order, each with the claims that cover it."""
+    places = sorted({p for c in claims for p in c.source.places}, key=_natural)
+    wide = max(map(columns, places), default=0)
+    lines = [style.paint(style.plain(document), _BOLD)]
+    for place in places:
+        shown = style.plain(place)
+        for claim in (c for c in claims if place in c.source.places):
+            lines.append(f"  {fit(shown, wide, style)}  {claim.id}")
+            lines += wrap(style.prose(claim.title), " " * (wide + 8))
+            shown = ""
+    return _text([*lines, "", _coverage(claims)])
+
+
+def _coverage(claims: Sequence[Claim]) -> str:
+    places = {p for c in claims for p in c.source.places}
+    return f"{_number(len(places), 'place')}, {_number(len(claims), 'claim')}"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def _natural(place: str) -> list[tuple[int, str]]:
+    """A9 before A10."""
+    return [(int(p), "") if p.isdecimal() else (-1, p) for p in re.split(r"(\d+)", place)]
+
+
+# ---------------------------------------------------------------------------- show
+
+
+def show(r: Result, style: Style) -> str:
+    """All that is known about one claim."""
+    where = ", ".join([r.source.document, *r.source.places])
+    lines = [style.paint(r.id, _BOLD), *wrap(style.prose(r.title), "  "), ""]
+    lines += _labelled("Source", [*_body(style.plain(where)), *_body(style.prose(r.source.says))])
+    if r.statement:
+        lines += _labelled("Statement", _body(style.math(r.statement), 2))
+    lines += _labelled("Hypotheses", _flat(_hypothesis(h, style) for h in r.hypotheses))
+    lines += _labelled("Derivation", _steps(r.steps, style))
+    axioms = (_fact(a.name, a.latex, "", a.citation, style) for a in r.axioms)
+    lines += _labelled("Axioms", _flat(axioms))
+    lines += _labelled("Verdict", _verdict(r, style))
+    for example in r.counterexamples:
+        lines += _labelled("Counterexample", _counterexample(example, style))
+    if r.witness:
+        lines += _labelled("Witness", _body(f"{_values(r.witness, style)}", 2))
+    if r.correction is not None:
+        lines += _labelled("Correction", _body(style.math(r.correction), 2))
+        lines += _labelled("", _steps(r.correction_steps, style))
+    lines += _labelled("Numeric twin", _twin(r.twin, style))
+    if r.remark:
+        lines += _labelled("Remark", _body(style.prose(r.remark)))
+    return _text(lines)
+
+
+def _flat(groups: Iterable[list[str]]) -> list[str]:
+    return [line for group in groups for line in group]
+
+
+def _hypothesis(h: HypothesisView, style: Style) -> list[str]:
+    status = f"{wording.ORIGIN[h.origin]}, {wording.USED[h.used]}"
+    note = f"{status}: {style.prose(h.note)}" if h.note else status
+    return [*_body(style.math(h.latex), 2), *wrap(note, "    ", width=WIDTH - LABEL)]
+
+
+def _steps(steps: Sequence[StepView], style: Style) -> list[str]:
+    out = []
+    for number, step in enumerate(steps, start=1):
+        out += wrap(style.math(step.latex), f"{number:>2}. ", "      ", WIDTH - LABEL)
+        reason = ": ".join(filter(None, (step.rule, style.prose(step.reason))))
+        out += wrap(f"[{reason}]", "    ", "     ", WIDTH - LABEL)
+    return out
+
+
+def _verdict(r: Result, style: Style) -> list[str]:
+    expected = f"expected: {wording.NAME[r.expected]}" if r.unexpected else "as expected"
+    lines = _body(f"{wording.NAME[r.verdict]} ({expected}): {wording.MEANING[r.verdict]}.")
+    name, rest = lines[0].split(" (", 1)
+    lines[0] = f"{style.paint(name, _COLOUR[r.verdict])} ({rest}"
+    if r.reason:
+        lines += _body(style.prose(r.reason))
+    if r.replayed or r.steps:
+        lines += _body(wording.REPLAYED[r.replayed])
+    return lines
+
+
+def _counterexample(example: CounterexampleView, style: Style) -> list[str]:
+    lines = _body(_values(example.values, style), 2) if example.values else []
+    if example.breaks:
+        lines += _body(f"breaks the added hypothesis {style.math(example.breaks)}", 2)
+    if example.latex:
+        lines += _body(f"gives {style.math(example.latex)}", 2)
+    return lines
+
+
+def _values(values: Mapping[str, str], style: Style) -> str:
+    pairs = (f"{plain_math.formula(k)} = {plain_math.value(v)}" for k, v in values.items())
+    return style.plain(", ".join(pairs))
+
+
+def _twin(view: TwinView, style: Style) -> list[str]:
+    reason = _body(style.prose(view.reason)) if view.reason else []
+    if view.status is TwinStatus.NONE:
+        return ["none", *reason]
+    status = view.status.value
+    colour = _ALARM if view.status is TwinStatus.DISAGREES else "32"
+    numbers = (
+        f": {_number(view.trials, 'comparison')}, largest error {view.max_error:.2g}, "
+        f"tolerance {view.tolerance:.2g}"
+    )
+    return [style.paint(status, colour) + (numbers if view.trials else ""), *reason]
+
+
+# ---------------------------------------------------------------------------- verify
+
+
+def verified(results: Sequence[Result], style: Style, *, seed: int, seconds: float) -> str:
+    """One line for each claim, by topic; then the counts, and what is not as it should be."""
+    names = [r.id.split("/", 1)[-1] for r in results]
+    low, high = _NAME_WIDTHS
+    wide = min(max([low, *map(columns, names)]), high)
+    legend = "log twin"
+    lines = [" " * (WIDTH - len(legend)) + legend] if results else []
+    for topic in dict.fromkeys(r.topic for r in results):
+        lines.append(style.paint(topic, _BOLD))
+        lines += [_line(r, wide, style) for r in results if r.topic == topic]
+    run = f"Seed {seed}, {seconds:.1f} s."
+    return _text([*lines, "", *_summary(results, run), *_trouble(results, style)])
+
+
+def counts(results: Sequence[Result]) -> str:
+    """How many claims have which verdict, and whether that is as expected."""
+    return _text(_summary(results))
+
+
+def _line(r: Result, wide: int, style: Style) -> str:
+    verdict = f"{_SHORT.get(r.verdict, r.verdict.value):<11}"
+    name = fit(r.id.split("/", 1)[-1], wide, style)
+    title = fit(style.prose(r.title), WIDTH - 2 - 11 - 2 - wide - 2 - 2 - 8, style)
+    mark = style.paint("!" if _is_trouble(r) else " ", _ALARM)
+    log = style.plain("✓") if r.replayed else "-"
+    twin = style.paint(*_TWIN_MARK[r.twin.status])
+    painted = style.paint(verdict, _COLOUR[r.verdict])
+    return f"{mark} {painted}  {name}  {title}  {log:>3} {style.plain(twin)}".rstrip()
+
+
+_SHORT: Final = {Verdict.NOT_MATHEMATICAL: "not maths"}
+_TWIN_MARK: Final = {
+    TwinStatus.AGREES: ("✓", ""),
+    TwinStatus.DISAGREES: ("✗", _ALARM),
+    TwinStatus.NONE: ("-", ""),
+}
+
+
+def _is_trouble(r: Result) -> bool:
+    return r.unexpected or r.twin.status is TwinStatus.DISAGREES
+
+
+def _summary(results: Sequence[Result], run: str = "") -> list[str]:
+    numbers = summary(results)
+    found = ", ".join(f"{numbers[v]} {wording.NAME[v]}" for v in Verdict if numbers[v])
+    unexpected, disagreeing = numbers["unexpected"], numbers["twin_disagreements"]
+    verdicts = f"{unexpected} unexpected" if unexpected else "all as expected"
+    twins = f"{disagreeing} disagreeing" if disagreeing else "none disagrees"
+    replayed = _number(sum(r.replayed for r in results), "claim")
+    return [
+        *wrap(f"{_number(len(results), 'claim')}: {found or 'none'}.", rest="  "),
+        f"Verdicts: {verdicts}.  Twins: {twins}.",
+        f"Proof logs of {replayed} replayed in a fresh process.  {run}".rstrip(),
+    ]
+
+
+def _trouble(results: Sequence[Result], style: Style) -> list[str]:
+    lines = []
+    for r in filter(_is_trouble, results):
+        lines += ["", style.paint(r.id, _BOLD)]
+        if r.unexpected:
+            found = f"{wording.NAME[r.verdict]}, expected: {wording.NAME[r.expected]}"
+            reason = f"; {style.prose(r.reason)}" if r.reason else ""
+            lines += wrap(found + reason, "  ", "    ")
+        for example in r.counterexamples if r.verdict is Verdict.REFUTED and r.unexpected else ():
+            text = "; ".join(_counterexample(example, style))
+            lines += wrap(f"counterexample: {text}", "  ", "    ")
+        if r.twin.status is TwinStatus.DISAGREES:
+            text = f"the numeric twin disagrees: {style.prose(r.twin.reason)}"
+            lines += wrap(text, "  ", "    ")
+    return lines
+
+
+# ---------------------------------------------------------------------------- axioms
+
+
+def trusted_base(style: Style) -> str:
+    """The closed list of what is trusted: rules, axioms, and evaluations by the normal form."""
+    from derive.kernel.axioms import AXIOMS, EVALUATIONS
+    from derive.kernel.rules import RULES
+
+    lines = [style.paint(f"Rules ({len(RULES)})", _BOLD)]
+    for name, rule in RULES.items():
+        formula = " ".join((rule.__doc__ or "").strip().split("\n\n")[0].split())
+        lines += wrap(style.plain(formula), f"  {name:<22}", " " * 24)
+    for title, facts in (("Axioms", AXIOMS), ("Evaluations", EVALUATIONS)):
+        lines += ["", style.paint(f"{title} ({len(facts)})", _BOLD)]
+        for fact in facts.values():
+            body = _fact("", fact.formula, fact.condition, fact.citation, style, WIDTH - 26)
+            first, *rest = body
+            lines += [f"  {fact.name:<22}  {first}".rstrip(), *(" " * 26 + x for x in rest)]
+    return _text(lines)
+
+
+def _fact(
+    name: str, latex: str, condition: str, citation: str, style: Style, width: int = WIDTH - LABEL
+) -> list[str]:
+    """An axiom: its name and formula, the condition, the citation."""
+    formula = ": ".join(filter(None, (name, style.math(latex))))
+    lines = wrap(formula, "", "  ", width)
+    if condition:
+        words = style.plain(condition) if _LONG_WORD.search(condition) else style.math(condition)
+        lines += wrap(f"if {words}", "  ", "    ", width)
+    return [*lines, *wrap(f"({style.plain(citation)})", "  ", "   ", width)]
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "\n".join(lines) + "\n"
