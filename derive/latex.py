@@ -18,7 +18,7 @@ from derive.kernel.terms import Lam, Term
 #: Letters for an index by the size that it runs over.
 LETTERS: Final = {
     "h": "ijl", "d_model": "abce", "d_k": "ceab", "d_v": "ceab", "n": "tsur", "m": "sutr",
-    "d_ff": "jlr", "L": "l",
+    "d_ff": "jlr", "L": "l", "r": "ijl",
 }  # fmt: skip
 DEFAULT: Final = "ijklrstuabce"
 BY_SORT: Final = {
@@ -241,7 +241,7 @@ class _Printer:
         return rf"\sqrt{{{self.term(x)}}}"
 
     def _delta(self, t: Term) -> str:
-        a, b = t.children
+        a, b = sorted(t.children, key=lambda c: c.op == "num")
         if all(c.op in ("var", "num") for c in t.children):
             gap = "," if T.ZERO in t.children or T.ONE in t.children else r"\,"
             return rf"\delta_{{{self.term(a)}{gap}{self.term(b)}}}"
