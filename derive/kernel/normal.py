@@ -20,7 +20,7 @@ from enum import IntEnum
 from fractions import Fraction
 from functools import cache
 from itertools import count, islice, permutations, product
-from math import factorial, floor, isqrt
+from math import factorial, floor, gcd, isqrt, lcm
 from typing import Final
 
 from derive.kernel import terms as T
@@ -482,17 +482,30 @@ class Normaliser:
     # ------------------------------------------------------------------ atoms
 
     def _delta(self, a: Term, b: Term) -> Poly:
+        """0 or 1 where that is known; otherwise one form for all multiples of an equation."""
         difference = plus(self.poly(a), self.poly(b), -1)
-        q = literal(difference)
-        if q is not None:
-            return constant(1 if q == 0 else 0)
-        if all(c in (1, -1) for c in difference.values()) and len(difference) == 2:
+        if not difference:
+            return constant(1)
+        if self._between_integers(difference):
+            return {}
+        difference = scaled(difference, 1 / difference[min(difference, key=monomial_key)])
+        if len(difference) == 2:
             (m, c), (n, d) = difference.items()
             if c == -d and _is_variable(m) and _is_variable(n):
                 x, y = sorted((m.factors[0][0], n.factors[0][0]), key=_variable_order)
                 return self.atom(T.delta(x, y))
-        lead = difference[min(difference, key=monomial_key)]
-        return self.atom(T.delta(to_term(scaled(difference, 1 / lead)), T.ZERO))
+        return self.atom(T.delta(to_term(difference), T.ZERO))
+
+    def _between_integers(self, p: Poly) -> bool:
+        """Whether a multiple of `p` is an integer plus a fraction, so that `p` is not 0."""
+        start = p.get(UNIT, Fraction(0))
+        rest = plus(p, constant(start), -1)
+        if not rest:
+            return start != 0
+        step = Fraction(
+            gcd(*(c.numerator for c in rest.values())), lcm(*(c.denominator for c in rest.values()))
+        )
+        return (start / step).denominator != 1 and all(map(self._int_monomial, rest))
 
     def _function(self, t: Term) -> Poly:
         if t.data == "mod":
