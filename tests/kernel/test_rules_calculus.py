@@ -1,0 +1,245 @@
+"""Gradients: the chain rule, its conditions, and what has no rule."""
+
+from __future__ import annotations
+
+import pytest
+from kernel_symbols import (
+    ONE,
+    RX,
+    TWO,
+    ZERO,
+    A,
+    B,
+    E,
+    I,
+    J,
+    K,
+    L,
+    M,
+    N,
+    X,
+    assume,
+    refused,
+)  # fmt: skip
+
+from derive.kernel import terms as T
+from derive.kernel.calculus import differentiate
+from derive.kernel.domain import obligations
+from derive.kernel.normal import Normaliser
+from derive.kernel.rules import infer
+from derive.kernel.terms import Term
+
+POINT = A(T.bound(0))
+F = T.Head("f", 0, (1,))
+
+
+def V(*indices: Term) -> Term:
+    """The tensor by which is differentiated."""
+    return T.apply("V", *indices)
+
+
+def gradient(body: Term, point: Term = POINT, arity: int = 1) -> tuple[Term, tuple[Term, ...]]:
+    dims = (N, M)[:arity]
+    return differentiate(dims, T.abstract_tensor(body, "V", arity), point)
+
+
+def derived(body: Term, *premises: Term, point: Term = POINT) -> Term:
+    function = T.abstract_tensor(body, "V", 1)
+    made = infer("derivative", tuple(map(assume, premises)), (N,), function, point)
+    assert made.hypotheses == set(premises)
+    assert made.axioms == {"derivative-table"}
+    return made.conclusion
+
+
+def partial(body: Term, c: Term, *premises: Term) -> Term:
+    return T.instantiate(derived(body, *premises).children[-1], (c,))
+
+
+def not_derived(body: Term, *premises: Term, point: Term = POINT, why: str = ".") -> None:
+    function = T.abstract_tensor(body, "V", 1)
+    refused("derivative", tuple(map(assume, premises)), (N,), function, point, why=why)
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        (V(J), T.delta(I, J)),
+        (T.mul(V(J), V(J)), T.mul(TWO, T.delta(I, J), A(J))),
+        (T.power(V(J), 3), T.mul(T.num(3), T.power(A(J), 2), T.delta(I, J))),
+        (T.power(V(J), 0), ZERO),
+        (T.sum_over(J, T.mul(X, V(J))), X),
+        (T.sum_over(J, T.power(V(J), 2)), T.mul(TWO, A(I))),
+        (T.fn("exp", V(J)), T.mul(T.fn("exp", A(J)), T.delta(I, J))),
+        (T.fn("sin", V(J)), T.mul(T.fn("cos", A(J)), T.delta(I, J))),
+        (T.fn("cos", V(J)), T.neg(T.mul(T.fn("sin", A(J)), T.delta(I, J)))),
+        (V(T.num(7)), T.delta(I, T.num(7))),
+        (X, ZERO),
+    ],
+    ids=lambda t: T.show(t),
+)
+def test_the_table(body: Term, value: Term) -> None:
+    got = partial(body, I)
+    assert Normaliser().same(got, value)
+    assert not Normaliser().same(got, T.add(value, A(I)))
+
+
+@pytest.mark.parametrize(
+    ("body", "condition", "less"),
+    [
+        (T.inv(V(J)), T.negate(T.eq(A(J), ZERO)), T.negate(T.eq(A(I), ZERO))),
+        (T.power(V(J), -2), T.negate(T.eq(A(J), ZERO)), T.TRUE),
+        (T.fn("log", V(J)), T.lt(ZERO, A(J)), T.le(ZERO, A(J))),
+        (T.fn("sqrt", V(J)), T.lt(ZERO, A(J)), T.le(ZERO, A(J))),
+        (T.fn("log", V(J)), T.lt(ZERO, A(J)), T.negate(T.eq(A(J), ZERO))),
+    ],
+    ids=["inverse", "power", "log", "sqrt", "log-nonzero"],
+)
+def test_conditions_at_the_point(body: Term, condition: Term, less: Term) -> None:
+    not_derived(body, why="not known")
+    not_derived(body, less, why="not known")
+    assert derived(body, condition)
+
+
+def test_conditions_under_a_sum_hold_for_every_index() -> None:
+    body = T.sum_over(J, T.fn("log", V(J)))
+    not_derived(body, T.lt(ZERO, A(J)), why="not known")
+    not_derived(body, T.lt(ZERO, A(ZERO)), why="not known")
+    assert derived(body, T.forall(J, T.lt(ZERO, A(J))))
+    k = T.var("k", "fin", T.add(J, ONE))
+    nested = T.sum_over(J, T.sum_over(k, T.inv(T.add(V(k), B(J, k)))))
+    condition = T.negate(T.eq(T.add(A(k), B(J, k)), ZERO))
+    diagonal = T.negate(T.eq(T.add(A(J), B(J, J)), ZERO))
+    not_derived(nested, T.forall(J, diagonal), why="not known")
+    assert derived(nested, T.forall(J, T.forall(k, condition)))
+
+
+def test_signs_that_are_known_need_no_premise() -> None:
+    assert derived(T.fn("sqrt", T.add(ONE, T.power(V(J), 2))))
+    assert derived(T.inv(T.sum_over(J, T.fn("exp", V(J)))))
+    empty = T.var("j", "fin", L)
+    not_derived(T.inv(T.sum_over(empty, T.fn("exp", V(empty)))), why="not known")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        T.fn("abs", V(J)),
+        T.fn("max", V(J), ZERO),
+        T.fn("floor", V(J)),
+        T.fn("mod", V(J), TWO),
+        T.fn("rpow", V(J), X),
+        T.delta(V(J), X),
+        T.product(N, V(T.bound(0))),
+        T.det(N, T.mul(V(T.bound(0)), V(T.bound(1)))),
+        E(T.mul(RX, V(J))),
+        A(V(J)),
+        T.total(V(J), ONE),
+        T.total(V(ZERO), A(T.bound(0))),
+        T.app(F, V(J), A(T.bound(0))),
+    ],
+    ids=T.show,
+)
+def test_no_rule(body: Term) -> None:
+    not_derived(body)
+
+
+def test_a_range_that_depends_on_the_variable() -> None:
+    """The number of terms jumps: no derivative at an integer, whatever the terms are."""
+    not_derived(T.total(V(ZERO), T.inv(T.add(ONE, T.bound(0)))), point=ONE, why="range")
+
+
+# ---------------------------------------------------------------------------- function symbols
+
+
+def applied(body: Term, head: T.Head = F) -> Term:
+    return T.app(head, N, body)
+
+
+def test_the_chain_rule() -> None:
+    body = applied(T.power(V(T.bound(0)), 2))
+    at_point = T.differentiable(applied(T.power(A(T.bound(0)), 2)), 0)
+    not_derived(body, why="not known")
+    not_derived(body, T.differentiable(applied(A(T.bound(0))), 0), why="not known")
+    got = partial(body, I, at_point)
+    outer = T.app(T.Head("f", 1, (1,), (0,)), I, N, T.power(A(T.bound(0)), 2))
+    assert Normaliser().same(got, T.mul(TWO, A(I), outer))
+    free = T.app(T.Head("f", 1, (1,)), I, N, T.power(A(T.bound(0)), 2))
+    assert not Normaliser().same(got, T.mul(TWO, A(I), free))
+
+
+def test_the_chain_rule_below_a_sum() -> None:
+    body = T.sum_over(J, applied(T.mul(B(J, T.bound(0)), V(T.bound(0)))))
+    one = T.differentiable(applied(T.mul(B(J, T.bound(0)), A(T.bound(0)))), 0)
+    not_derived(body, one, why="not known")
+    assert derived(body, T.forall(J, one))
+
+
+def test_differentiable_in_each_of_two_slots_is_not_enough() -> None:
+    """x y / (x^2 + y^2) has both partial derivatives at 0 and none along the diagonal."""
+    two = T.Head("g", 0, (1, 1))
+    inside = T.app(two, N, V(T.bound(0)), N, V(T.bound(0)))
+    at = T.app(two, N, POINT, N, POINT)
+    not_derived(inside, T.differentiable(at, 0), T.differentiable(at, 1), why="two arguments")
+    half = T.app(two, N, V(T.bound(0)), N, B(ZERO, T.bound(0)))
+    at_half = T.app(two, N, POINT, N, B(ZERO, T.bound(0)))
+    not_derived(half, T.differentiable(at_half, 1), why="not known")
+    assert derived(half, T.differentiable(at_half, 0))
+
+
+def test_second_derivatives() -> None:
+    prime = T.Head("f", 1, (1,), (0,))
+    body = T.app(prime, J, N, V(T.bound(0)))
+    at = T.app(prime, J, N, POINT)
+    not_derived(body, T.differentiable(applied(POINT), 0), why="not known")
+    got = derived(body, T.differentiable(at, 0))
+    heads = {t.data for t in T.subterms(got.children[-1]) if t.op == "app"}
+    assert T.Head("f", 2, (1,), (0, 0)) in heads
+
+
+def test_matrices() -> None:
+    v, conditions = gradient(T.sum_over(J, T.apply("V", J, K)), B(T.bound(1), T.bound(0)), 2)
+    h = T.var("h", "fin", M)
+    assert conditions == ()
+    assert Normaliser().same(T.instantiate(v, (I, h)), T.delta(h, K))
+    assert not Normaliser().same(T.instantiate(v, (I, h)), T.delta(I, K))
+    refused("derivative", (), (N, M), T.abstract_tensor(V(J), "V", 1), ZERO)
+    refused("derivative", (), (N,), T.bound(1), ZERO)
+    refused("derivative", (), (N,), ZERO, T.bound(1))
+    refused("derivative", (), (T.bound(0),), ZERO, ZERO)
+
+
+# ---------------------------------------------------------------------------- other values
+
+
+def test_gradient_value() -> None:
+    made = infer("derivative", (), (N,), T.abstract_tensor(T.power(V(J), 2), "V", 1), POINT)
+    value = made.conclusion.children[-1]
+    wanted = T.mul(TWO, A(J), T.delta(T.bound(0), J))
+    same = T.quantified("forall", "fin", T.eq(value, wanted), N)
+    new = infer("gradient-value", (made, assume(same)), wanted)
+    assert new.conclusion.children[-1] is wanted
+    refused("gradient-value", (made, assume(same)), T.mul(TWO, wanted))
+    everywhere = T.quantified("forall", "nat", T.eq(value, wanted))
+    refused("gradient-value", (made, assume(everywhere)), wanted)
+    fewer = T.quantified("forall", "fin", T.eq(value, wanted), M)
+    refused("gradient-value", (made, assume(fewer)), wanted)
+    refused("gradient-value", (assume(same), made), wanted)
+    flipped = T.quantified("forall", "fin", T.eq(wanted, value), N)
+    refused("gradient-value", (made, assume(flipped)), wanted)
+
+
+def test_what_a_gradient_asks_for_is_asked_at_its_point() -> None:
+    inverse = T.abstract_tensor(T.inv(V(J)), "V", 1)
+    g = T.grad((N,), inverse, POINT, ZERO)
+    assert obligations(g) == (T.negate(T.eq(A(J), ZERO)),)
+    safe = T.abstract_tensor(T.inv(T.add(ONE, T.power(V(J), 2))), "V", 1)
+    assert obligations(T.grad((N,), safe, POINT, ZERO)) == ()
+    assert obligations(T.grad((K,), safe, POINT, ZERO)) == (T.le(ZERO, K),)
+
+
+def test_gradients_cannot_be_decided_or_combined() -> None:
+    g = T.grad((N,), T.abstract_tensor(V(J), "V", 1), POINT, ZERO)
+    refused("decide", (), g)
+    refused("linear-combination", (), g, 0, ())
+    refused("derivative", (assume(T.FALSE),), (N,), T.abstract_tensor(T.fn("abs", V(J)), "V", 1),
+            POINT)  # fmt: skip
