@@ -174,7 +174,9 @@ def test_time_limit_is_the_reason(tmp_path, capsys):
 
 
 def test_time_limit_holds_for_twins(tmp_path, capsys):
-    text = samples.DISAGREEING.replace("    return", "    time.sleep(60)\n    return")
+    text = samples.DISAGREEING.replace(
+        "    return [agree(2", "    time.sleep(60)\n    return [agree(2"
+    )
     status, found = verify(capsys, samples.write(tmp_path, text), "--time-limit", "0.5")
     assert status == 1
     assert found["claims"][0]["verdict"] == "undecided"
