@@ -14,7 +14,7 @@ Conventions of `terms` make ``(x y)^-1 = x^-1 y^-1`` unconditional; ``x x^-1`` b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
@@ -50,7 +50,8 @@ class Monomial:
 
 
 UNIT: Final = Monomial((), ())
-Poly = dict[Monomial, Fraction]
+#: Never changed once made: normal forms are shared.
+Poly = Mapping[Monomial, Fraction]
 
 
 def constant(q: Fraction | int) -> Poly:
@@ -126,6 +127,12 @@ def _prime_factors(n: int) -> tuple[tuple[int, int], ...] | None:
     return tuple(out)
 
 
+#: A normal form and the evaluations that it took.
+_Known = tuple[Poly, frozenset[str]]
+#: Normal forms by facts and term.
+_SHARED: Final[dict[object, dict[Term, _Known]]] = {}
+
+
 @dataclass
 class Normaliser:
     """Normal forms under known signs and integers.
@@ -139,17 +146,39 @@ class Normaliser:
     used: set[str] = field(default_factory=set)
     _memo: dict[Term, Poly] = field(default_factory=dict)
     _fresh: count[int] = field(default_factory=count)
+    _shared: dict[Term, _Known] = field(init=False)
+
+    def __post_init__(self) -> None:
+        facts = (frozenset(self.signs.items()), self.integers)
+        self._shared = _SHARED.setdefault(facts, {})
 
     # ------------------------------------------------------------------ entry points
 
     def poly(self, t: Term) -> Poly:
         """The normal form of a real-valued term without loose indices."""
+        if not _names_reserved(t):
+            return self._known(t)
         found = self._memo.get(t)
         if found is None:
             if t.loose or any(_is_at_rest(s) for s in T.free_symbols(t)):
                 raise T.KernelError(f"normal form: {t} has an index outside its sum")
             found = self._memo[t] = self._poly(t)
         return found
+
+    def _known(self, t: Term) -> Poly:
+        """The normal form of a term without reserved names, computed once for given facts.
+
+        It depends on the term and the facts alone: the work on it starts with fresh names of its
+        own, whatever was done before.
+        """
+        found = self._shared.get(t)
+        if found is None:
+            if t.loose:
+                raise T.KernelError(f"normal form: {t} has an index outside its sum")
+            work = Normaliser(self.signs, self.integers)
+            found = self._shared[t] = (work._poly(t), frozenset(work.used))
+        self.used |= found[1]
+        return found[0]
 
     def term(self, t: Term) -> Term:
         return to_term(self.poly(t))
@@ -889,6 +918,11 @@ def _sign_of_total(signs: list[Sign]) -> Sign:
     if any(s < Sign.NONNEG for s in signs):
         return Sign.UNKNOWN
     return Sign.POS if Sign.POS in signs else Sign.NONNEG
+
+
+@cache
+def _names_reserved(t: Term) -> bool:
+    return any((s.data[0] if isinstance(s, Term) else s)[0] == "%" for s in T.free_symbols(t))
 
 
 def _is_at_rest(s: Term | str) -> bool:
