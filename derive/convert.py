@@ -326,8 +326,12 @@ def _is_random(base: Any) -> bool:
 def _ordered(e: Any) -> tuple[Any, ...]:
     """The arguments in a readable order; what was built unevaluated keeps its own."""
     if isinstance(e, sp.Add):
-        evaluated = sp.Add(*e.args) == e
-        return tuple(e.as_ordered_terms()) if evaluated and len(e.args) < 8 else e.args
+        if len(e.args) >= 8 or sp.Add(*e.args) != e:
+            return e.args
+        terms = e.as_ordered_terms()
+        if terms[0].could_extract_minus_sign():  # b - a reads better than -a + b
+            terms.sort(key=lambda t: bool(t.could_extract_minus_sign()))
+        return tuple(terms)
     return e.args
 
 
