@@ -166,7 +166,7 @@ def read_argument(a: Json, terms: Sequence[Term]) -> Any:
     match a:
         case {"term": int(k), **rest} if not rest:
             return _at(terms, k)
-        case {"arity": int(arity), "body": int(k), **rest} if not rest:
+        case {"arity": int(arity), "body": int(k), **rest} if not rest and type(arity) is int:
             return Lam(arity, _at(terms, k))
         case {"item": [uses, cofactor, indices], **rest} if not rest:
             return Item(*(read_argument(p, terms) for p in (uses, cofactor, indices)))

@@ -446,6 +446,7 @@ def _linear_combination(
     The first `count` premises are the equations, the others facts.
     """
     a, b = _expect("linear-combination", goal, "eq").children
+    _check_count("linear-combination", premises, count)
     norm = fact_normaliser("linear-combination", premises[count:])
     _check_indices("linear-combination", premises, items)
     rest = plus(norm.poly(a), norm.poly(b), -1)
@@ -459,6 +460,11 @@ def _linear_combination(
 
 def _poly_text(p: Poly) -> str:
     return T.show(to_term(p))
+
+
+def _check_count(rule: str, premises: Sequence[Theorem], count: int) -> None:
+    if not 0 <= count <= len(premises):
+        raise Refused(rule, f"there are {len(premises)} premises, not {count}")
 
 
 def _check_indices(rule: str, premises: Sequence[Theorem], items: tuple[Item, ...]) -> None:
@@ -507,6 +513,7 @@ def _order(
     if goal.op not in ("le", "lt"):
         raise Refused("order", f"{goal} is not an inequality")
     a, b = goal.children
+    _check_count("order", premises, count)
     norm = fact_normaliser("order", premises[count:])
     _check_indices("order", premises, items)
     rest = plus(norm.poly(b), norm.poly(a), -1)

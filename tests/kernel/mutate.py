@@ -1,0 +1,168 @@
+"""Every small alteration of a proof log, for tests that want all of them rejected.
+
+`mutations` walks the JSON of a log and alters one place at a time: every leaf, every element of
+every list, every key of every object.  With `reseal` the digest is computed anew, so that an
+alteration has to be caught by the replay; without it, by the digest.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from itertools import count
+from typing import Any
+
+from derive.kernel.axioms import AXIOMS
+from derive.kernel.check import KINDS, Shown, check
+from derive.kernel.log import digest
+from derive.kernel.rules import RULES
+from derive.kernel.terms import FORMULA_OPS, FUNCTIONS, SORTS, TERM_OPS, KernelError
+
+Json = Any
+Path = tuple[Any, ...]
+Edit = tuple[str, Path, Callable[[Any, Any], None]]
+#: words with a meaning in a log; a word of one list is replaced by its neighbours
+VOCABULARY = (
+    sorted(RULES), sorted(AXIOMS), sorted(KINDS), sorted(TERM_OPS | FORMULA_OPS),
+    sorted(FUNCTIONS), sorted((*SORTS, "tensor")),
+)  # fmt: skip
+
+
+def mutations(
+    log: Json, *, reseal: bool = False, at_most: int | None = None, seed: int = 0
+) -> Iterator[tuple[str, Json]]:
+    """Altered copies of `log`, each with a description; a random sample of them if `at_most`."""
+    edits = list(_edits(log))
+    if at_most is not None and len(edits) > at_most:
+        edits = random.Random(seed).sample(edits, at_most)
+    for description, path, alter in edits:
+        altered = deepcopy(log)
+        holder = altered
+        for key in path[:-1]:
+            holder = holder[key]
+        alter(holder, path[-1])
+        if reseal and isinstance(altered, dict) and path[0] != "digest":
+            altered["digest"] = digest(altered)
+        if not _identical(altered, log):
+            yield f"{'.'.join(map(str, path))}: {description}", altered
+
+
+def shown_by(log: Json) -> Shown | None:
+    """What the checker accepts the log as, None if it rejects it; other errors are raised."""
+    try:
+        return check(log)
+    except KernelError:
+        return None
+
+
+def accepted_as_the_same(log: Json, **options: Any) -> list[tuple[str, Json]]:
+    """The alterations after which the log is still accepted for what it showed before."""
+    original = check(log)
+    return [
+        (description, altered)
+        for description, altered in mutations(log, **options)
+        if (shown := shown_by(altered)) is not None
+        and (shown.kind, shown.goal, shown.values)
+        == (original.kind, original.goal, original.values)
+    ]
+
+
+def in_a_witness(description: str) -> bool:
+    """Whether an alteration leaves alone what a log and its steps claim.
+
+    Only such an alteration may leave a proof of the same statement: another name for a variable
+    of the proof, another order of factors, a fact that is not needed.
+    """
+    return re.match(r"terms\.|steps\.\d+\.(args|premises)\b", description) is not None
+
+
+# ---------------------------------------------------------------------------- alterations
+
+
+def _edits(log: Json) -> Iterator[Edit]:
+    numbers = len(log["terms"])
+    for path, value in _places(log, ()):
+        for description, new in _alternatives(value, numbers):
+            yield description, path, _setter(new)
+        yield "removed", path, _remove
+        if isinstance(path[-1], int):
+            yield "doubled", path, lambda holder, k: holder.insert(k, deepcopy(holder[k]))
+            if path[-1] > 0:
+                yield "moved up", path, _swap
+    for k in range(len(log["steps"])):
+        yield "a further field", ("steps", k, "note"), _setter("")
+    yield "a further field", ("note",), _setter("")
+
+
+def _places(value: Json, path: Path) -> Iterator[tuple[Path, Json]]:
+    if path:
+        yield path, value
+    items = value.items() if isinstance(value, dict) else ()
+    items = enumerate(value) if isinstance(value, list) else items
+    for key, inner in items:
+        yield from _places(inner, (*path, key))
+
+
+def _setter(new: Json) -> Callable[[Any, Any], None]:
+    def put(holder: Any, key: Any) -> None:
+        holder[key] = deepcopy(new)
+
+    return put
+
+
+def _remove(holder: Any, key: Any) -> None:
+    del holder[key]
+
+
+def _swap(holder: Any, k: Any) -> None:
+    holder[k - 1], holder[k] = holder[k], holder[k - 1]
+
+
+def _alternatives(value: Json, numbers: int) -> Iterator[tuple[str, Json]]:
+    match value:
+        case bool():
+            yield "negated", not value
+            yield "as a number", int(value)
+        case int():
+            for by in (-1, 1, 2, -5, numbers):
+                yield f"{by:+}", value + by
+            yield "as a float", float(value)
+            yield "as a word", str(value)
+            if value in (0, 1):
+                yield "as a truth value", bool(value)
+        case str():
+            yield from ((f"now {w}", w) for w in _other_words(value))
+        case None:
+            yield "now 0", 0
+            yield "now []", []
+        case list():
+            yield "emptied", []
+            yield "with a number more", [*value, 0]
+            yield "now an object", dict(zip(map(str, count()), value, strict=False))
+        case dict():
+            yield "emptied", {}
+            yield "as a list", list(value.values())
+    if value is not None:
+        yield "now null", None
+
+
+def _other_words(word: str) -> Iterator[str]:
+    yield from (word + "'", "", "0", "1/0", "-1", "%0", " " + word)
+    for words in VOCABULARY:
+        if word in words:
+            k = words.index(word)
+            yield words[k - 1]
+            yield words[(k + 1) % len(words)]
+
+
+def _identical(a: Json, b: Json) -> bool:
+    """Equality that tells 1 from True and from 1.0."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_identical(a[k], b[k]) for k in a)
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(_identical, a, b))
+    return bool(a == b)
