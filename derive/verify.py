@@ -326,7 +326,8 @@ def _prove_correction(work: _Work, correction: Correction) -> tuple[str, tuple[S
     hypotheses = (*work.declared, *given)
     goal = chain(hypotheses, conclusion)
     proved = _prove_goal(work, correction.proof, goal, hypotheses, None)
-    return latex.latex(chain(given, conclusion)), proved.steps
+    new = [g for g in given if g not in work.given]
+    return latex.latex(chain(new, conclusion)), proved.steps
 
 
 def _conditional(claim: Claim, work: _Work, proved: _Proved) -> Settled:

@@ -88,7 +88,7 @@ def twin_base(rng: np.random.Generator) -> list[Trial]:
 
 BASE = Claim(
     id="head-width/base",
-    title="Head width of the base model",
+    title="Base model",
     source=Source(
         DERIVATIONS, ("A01",),
         r"Transformer base has $h = 8$ heads and $d_{\text{model}} = 512$, hence head width 64.",
@@ -155,7 +155,7 @@ def twin_whole(rng: np.random.Generator) -> list[Trial]:
 
 WHOLE = Claim(
     id="head-width/whole-number",
-    title="The head width is a number of columns",
+    title="A whole number of columns",
     source=Source(
         DERIVATIONS, ("A01",),
         r"$d_k = d_v = d_{\text{model}}/h$ is introduced as the width of a head, which is a whole "
@@ -211,7 +211,7 @@ def twin_exists_iff(rng: np.random.Generator) -> list[Trial]:
 
 EXISTS_IFF = Claim(
     id="head-width/exists-iff",
-    title="A head width exists exactly if the number of heads divides the model width",
+    title="When there is a head width",
     source=Source(
         DERIVATIONS, ("A01",),
         r"$d_k = d_v = d_{\text{model}}/h$; when this is a number of columns is left open.",
@@ -274,7 +274,7 @@ def twin_in_range(rng: np.random.Generator) -> list[Trial]:
 
 IN_RANGE = Claim(
     id="head-width/position-in-range",
-    title="Every column of every head has a place in the concatenation",
+    title="Concatenation: within range",
     source=Source(
         DERIVATIONS, ("A05",),
         r"The heads are laid side by side along the last axis, which gives $h\,d_v$ columns: "
@@ -333,7 +333,7 @@ def twin_distinct(rng: np.random.Generator) -> list[Trial]:
 
 DISTINCT = Claim(
     id="head-width/positions-distinct",
-    title="No two columns have the same place",
+    title="Concatenation: no overlap",
     source=Source(
         DERIVATIONS, ("A05",),
         r"The heads are laid side by side, so that no column covers another one.",
@@ -401,7 +401,7 @@ def twin_reached(rng: np.random.Generator) -> list[Trial]:
 
 REACHED = Claim(
     id="head-width/positions-reached",
-    title="Every column of the concatenation comes from a head",
+    title="Concatenation: no gap",
     source=Source(
         DERIVATIONS, ("A05",),
         r"The concatenation consists of the heads and of nothing else: each of its $h\,d_v$ "
@@ -436,7 +436,7 @@ def twin_columns(rng: np.random.Generator) -> list[Trial]:
 
 COLUMNS = Claim(
     id="head-width/concatenated-columns",
-    title="The number of columns of the concatenation",
+    title="Concatenation: how many columns",
     source=Source(
         DERIVATIONS, ("A05",),
         r"$\mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)$ is an "
@@ -487,7 +487,7 @@ def twin_width_iff(rng: np.random.Generator) -> list[Trial]:
 
 WIDTH_IFF = Claim(
     id="head-width/model-width-iff",
-    title="The concatenation has the model width exactly for that head width",
+    title="Concatenation: the model width",
     source=Source(
         DERIVATIONS, ("A05",),
         r"$\mathbb{R}^{n \times (h \cdot d_v)} = \mathbb{R}^{n \times d_{\text{model}}}$ for "
@@ -599,7 +599,7 @@ def twin_floor_iff(rng: np.random.Generator) -> list[Trial]:
 
 FLOOR_IFF = Claim(
     id="head-width/floor-iff",
-    title="Integer division loses nothing exactly if the number of heads divides the model width",
+    title="When integer division is exact",
     source=Source(
         DERIVATIONS, ("A06",),
         r"$h \cdot (d_{\text{model}}/h) = d_{\text{model}}$ without a word on divisibility.",
@@ -684,7 +684,7 @@ def twin_remainder_iff(rng: np.random.Generator) -> list[Trial]:
 
 REMAINDER_IFF = Claim(
     id="head-width/remainder-iff",
-    title="The test for it: no remainder",
+    title="When there is no remainder",
     source=Source(
         DERIVATIONS, ("A01", "A06"),
         r"$d_k = d_v = d_{\text{model}}/h$; code has to test whether that is possible.",
