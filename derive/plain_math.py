@@ -46,7 +46,7 @@ _KIND: Final = {
     **{_SYMBOL[t]: k for t, k in vocabulary.KIND_OF.items() if t in _SYMBOL and t != r"\neg"},
     **{"|": Kind.SLASH, "‖": Kind.SLASH, "(": Kind.OPEN, ")": Kind.CLOSE, "−": Kind.SUM},
     **{r"\mid": Kind.WEAK_RELATION, "∣": Kind.WEAK_RELATION, r"\bmod": Kind.PRODUCT},
-    **{"=": Kind.RELATION, ":": Kind.WEAK_RELATION, "→": Kind.WEAK_RELATION},
+    **{"=": Kind.RELATION, ":": Kind.PUNCTUATION, "→": Kind.WEAK_RELATION},
 }
 _PREFIXES: Final = frozenset("∂∇¬∀∃")
 _BARS: Final = frozenset({"|", "‖"})

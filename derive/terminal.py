@@ -38,6 +38,14 @@ _COLOUR: Final = {
 _BOLD: Final = "1"
 _ALARM: Final = "31"
 _SAMPLE: Final = "∑≤ω√²⌊‖✓…ℝ"
+_BREAK_COST: Final = {
+    word: cost
+    for cost, words in enumerate(
+        ("⇒ => ⟹ ⇔ <=> ⟺", "∧ ∨ and or", "= ≠ != ≤ <= < ≥ >= > ≈ ≡ := ∈ in ∉", "+ - ± · ×")
+    )
+    for word in words.split()
+}
+"""By the word after the break."""
 _LONG_WORD: Final = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{4,}")
 
 
@@ -118,6 +126,39 @@ def _pieces(word: str, room: int) -> Iterator[str]:
     yield piece
 
 
+def wrap_formula(
+    formula: str, first: str = "", rest: str | None = None, width: int = WIDTH
+) -> list[str]:
+    """Like `wrap`, but lines end before arrows, relations and signs, outside brackets first."""
+    rest = first if rest is None else rest
+    words = formula.split(" ")
+    costs = _break_costs(words)
+    lines, start, indent = [], 0, first
+    while columns(indent + " ".join(words[start:])) > width:
+        room = width - columns(indent)
+        ends = [
+            k for k in range(start + 1, len(words)) if columns(" ".join(words[start:k])) <= room
+        ]
+        far = [k for k in ends if 3 * columns(" ".join(words[start:k])) >= room]
+        if not far:
+            break
+        end = min(reversed(far), key=costs.__getitem__)
+        lines.append(indent + " ".join(words[start:end]))
+        start, indent = end, rest
+    return [*lines, *wrap(" ".join(words[start:]), indent, rest, width)]
+
+
+def _break_costs(words: Sequence[str]) -> list[int]:
+    """What a break before each word costs: deep inside brackets much, before an arrow nothing."""
+    costs, depth, before = [], 0, ""
+    for word in words:
+        apart = before in _BREAK_COST or before[:1] in "∑∏"
+        costs.append(10 * depth + _BREAK_COST.get(word, 4) + 2 * apart)
+        depth += sum(word.count(c) for c in "([{⌊⌈") - sum(word.count(c) for c in ")]}⌋⌉")
+        before = word
+    return costs
+
+
 def fit(text: str, width: int, style: Style) -> str:
     """The text in exactly `width` columns: cut with an ellipsis or filled with spaces."""
     if columns(text) > width:
@@ -139,6 +180,10 @@ def _labelled(label: str, lines: Iterable[str]) -> list[str]:
 
 def _body(text: str, hang: int = 0) -> list[str]:
     return wrap(text, "", " " * hang, WIDTH - LABEL)
+
+
+def _formula(formula: str) -> list[str]:
+    return wrap_formula(formula, "", "  ", WIDTH - LABEL)
 
 
 # ---------------------------------------------------------------------------- list
@@ -206,7 +251,7 @@ def show(r: Result, style: Style) -> str:
     lines = [style.paint(r.id, _BOLD), *wrap(style.prose(r.title), "  "), ""]
     lines += _labelled("Source", [*_body(style.plain(where)), *_body(style.prose(r.source.says))])
     if r.statement:
-        lines += _labelled("Statement", _body(style.math(r.statement), 2))
+        lines += _labelled("Statement", _formula(style.math(r.statement)))
     lines += _labelled("Hypotheses", _flat(_hypothesis(h, style) for h in r.hypotheses))
     lines += _labelled("Derivation", _steps(r.steps, style))
     axioms = (_fact(a.name, a.latex, "", a.citation, style) for a in r.axioms)
@@ -215,9 +260,9 @@ def show(r: Result, style: Style) -> str:
     for example in r.counterexamples:
         lines += _labelled("Counterexample", _counterexample(example, style))
     if r.witness:
-        lines += _labelled("Witness", _body(f"{_values(r.witness, style)}", 2))
+        lines += _labelled("Witness", _body(_values(r.witness, style), 2))
     if r.correction is not None:
-        lines += _labelled("Correction", _body(style.math(r.correction), 2))
+        lines += _labelled("Correction", _formula(style.math(r.correction)))
         lines += _labelled("", _steps(r.correction_steps, style))
     lines += _labelled("Numeric twin", _twin(r.twin, style))
     if r.remark:
@@ -232,13 +277,13 @@ def _flat(groups: Iterable[list[str]]) -> list[str]:
 def _hypothesis(h: HypothesisView, style: Style) -> list[str]:
     status = f"{wording.ORIGIN[h.origin]}, {wording.USED[h.used]}"
     note = f"{status}: {style.prose(h.note)}" if h.note else status
-    return [*_body(style.math(h.latex), 2), *wrap(note, "    ", width=WIDTH - LABEL)]
+    return [*_formula(style.math(h.latex)), *wrap(note, "    ", width=WIDTH - LABEL)]
 
 
 def _steps(steps: Sequence[StepView], style: Style) -> list[str]:
     out = []
     for number, step in enumerate(steps, start=1):
-        out += wrap(style.math(step.latex), f"{number:>2}. ", "      ", WIDTH - LABEL)
+        out += wrap_formula(style.math(step.latex), f"{number:>2}. ", "      ", WIDTH - LABEL)
         reason = ": ".join(filter(None, (step.rule, style.prose(step.reason))))
         out += wrap(f"[{reason}]", "    ", "     ", WIDTH - LABEL)
     return out
@@ -259,9 +304,9 @@ def _verdict(r: Result, style: Style) -> list[str]:
 def _counterexample(example: CounterexampleView, style: Style) -> list[str]:
     lines = _body(_values(example.values, style), 2) if example.values else []
     if example.breaks:
-        lines += _body(f"breaks the added hypothesis {style.math(example.breaks)}", 2)
+        lines += _formula(f"breaks the added hypothesis {style.math(example.breaks)}")
     if example.latex:
-        lines += _body(f"gives {style.math(example.latex)}", 2)
+        lines += _formula(f"gives {style.math(example.latex)}")
     return lines
 
 
@@ -385,7 +430,7 @@ def _fact(
 ) -> list[str]:
     """An axiom: its name and formula, the condition, the citation."""
     formula = ": ".join(filter(None, (name, style.math(latex))))
-    lines = wrap(formula, "", "  ", width)
+    lines = wrap_formula(formula, "", "  ", width)
     if condition:
         words = style.plain(condition) if _LONG_WORD.search(condition) else style.math(condition)
         lines += wrap(f"if {words}", "  ", "    ", width)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from derive.plain_math import ascii_only, formula, text, value
-from derive.terminal import Style, columns, fit, wrap
+from derive.terminal import Style, columns, fit, wrap, wrap_formula
 
 FORMULAS = {
     r"\frac{\partial L}{\partial x_{i}} = \sum_{j=0}^{n-1} g_{j}": "∂L/∂x_i = ∑_{j=0}^{n-1} g_j",
@@ -36,7 +36,7 @@ FORMULAS = {
     r"|x| = \begin{cases} x & \text{if } x \ge 0 \\ -x & \text{otherwise} \end{cases}":
         "|x| = {x if x ≥ 0; -x otherwise}",
     r"x \text{ is even, so } x^2 \text{ is}": "x is even, so x² is",
-    r"\forall x \in \mathbb{R}:\ \neg (x < x)": "∀x ∈ ℝ : ¬(x < x)",
+    r"\forall x \in \mathbb{R}:\ \neg (x < x)": "∀x ∈ ℝ: ¬(x < x)",
     r"a = -b, (-a)": "a = -b, (-a)",
     r"\operatorname{softmax}(z)_{i}": "softmax(z)_i",
     r"\max\left(0, x\right)": "max(0, x)",
@@ -108,6 +108,18 @@ def test_wrap():
         assert "".join("".join(lines).split()).replace("-", "", 1) == (
             "somewordsandaveryveryverylongword" * 3
         )
+
+
+def test_formulas_break_before_relations_and_outside_of_brackets():
+    assert wrap_formula("aaaa bbbb cc = dd ee", "", "  ", 18) == ["aaaa bbbb cc", "  = dd ee"]
+    assert wrap_formula("f (aa + bb) + (cc + dd)", "", "  ", 21) == ["f (aa + bb)", "  + (cc + dd)"]
+    assert wrap_formula("aaaa bbbb cccc dddd", "> ", "  ", 12) == ["> aaaa bbbb", "  cccc dddd"]
+    assert wrap_formula("short", "1. ") == ["1. short"]
+    long = "(" + " + ".join(f"x_{k} y_{k}" for k in range(40)) + ") = averyverylongword" * 3
+    for width in range(12, 60):
+        lines = wrap_formula(long, "- ", "   ", width)
+        assert all(columns(line) <= width for line in lines)
+        assert "".join("".join(lines).split())[1:] == "".join(long.split())
 
 
 def test_fit():
