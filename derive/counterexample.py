@@ -9,7 +9,7 @@ premises hold there and, by exact evaluation, that the conclusion fails.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import islice, product
 from typing import Final
@@ -82,6 +82,14 @@ def _denied(p: Term) -> Theorem:
     if p.op != "imp":
         return infer("decide", [], T.negate(p))
     failing = _denied(p.children[1])
+    return infer("not-implies", [_closed(p.children[0]), failing])
+
+
+def denied(p: Term, premises: int, deny: Callable[[Term], Theorem]) -> Theorem:
+    """not (h1 -> ... -> hn -> q): `deny` proves not q, and the premises hold by themselves."""
+    if premises == 0:
+        return deny(p)
+    failing = denied(p.children[1], premises - 1, deny)
     return infer("not-implies", [_closed(p.children[0]), failing])
 
 

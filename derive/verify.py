@@ -250,9 +250,12 @@ def _break(work: _Work, goal: Term, values: Values, example: Example) -> None:
 
 
 def _view(work: _Work, values: Values, breaks: Term | None = None) -> CounterexampleView:
+    """The values, apart from functions that the hypotheses already spell out."""
+    spelled_out = definitions.defined_symbols(work.goal(with_added=False))
     shown = {
         latex.name(k if isinstance(k, str) else k.data[0]): latex.value(v)
         for k, v in values.items()
+        if not (isinstance(k, str) and k in spelled_out)
     }
     text = _instance_text(work.conclusion, values)
     return CounterexampleView(shown, text, "" if breaks is None else latex.latex(breaks))
