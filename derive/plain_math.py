@@ -466,7 +466,7 @@ def _level(parts: Sequence[_Part]) -> _Level:
         if depth == 0 and here.kind is not Kind.CLOSE:
             if here.kind in _RELATIONS or here.kind in {Kind.PUNCTUATION, Kind.TEXT}:
                 levels.append(_Level.RELATION)
-            elif here.kind is Kind.SUM:
+            elif here.kind in {Kind.SUM, Kind.BIG_OPERATOR}:
                 levels.append(_Level.SUM)
             elif here.kind in {Kind.SLASH, Kind.FRACTION}:
                 levels.append(_Level.QUOTIENT)

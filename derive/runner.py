@@ -112,7 +112,7 @@ def _judge(claim: Claim, proof: _Done, twin: _Done, answers: Sequence[Any]) -> R
     if why:
         return Broken(
             id=claim.id, title=claim.title, topic=claim.topic, source=claim.source,
-            statement=_statement(claim), verdict=Verdict.UNDECIDED, expected=claim.expected,
+            statement=_statement(claim, proof), verdict=Verdict.UNDECIDED, expected=claim.expected,
             twin=view, reason=why, remark=claim.remark,
             seconds_symbolic=proof.seconds, seconds_numeric=twin.seconds,
         )  # fmt: skip
@@ -134,13 +134,12 @@ def _twin_view(claim: Claim, proof: _Done, twin: _Done) -> TwinView:
     return TwinView(TwinStatus.DISAGREES, reason=f"the twin {twin.why}")
 
 
-def _statement(claim: Claim) -> str:
+def _statement(claim: Claim, proof: _Done) -> str:
+    """The statement where it can be told; it may itself be what took too long or raised."""
     from derive.verify import statement_latex
 
-    try:
-        return statement_latex(claim)
-    except Exception:
-        return ""
+    limit = GRACE_SECONDS if proof.over_time else None
+    return _here(_Task(partial(statement_latex, claim), limit)).value or ""
 
 
 def _not_replayed(settled: Settled, answers: Sequence[Any]) -> str:

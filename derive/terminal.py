@@ -252,7 +252,7 @@ def show(r: Result, style: Style) -> str:
     lines += _labelled("Source", [*_body(style.plain(where)), *_body(style.prose(r.source.says))])
     if r.statement:
         lines += _labelled("Statement", _formula(style.math(r.statement)))
-    lines += _labelled("Hypotheses", _flat(_hypothesis(h, style) for h in r.hypotheses))
+    lines += _labelled("Hypotheses", _flat(_hypothesis(h, r, style) for h in r.hypotheses))
     lines += _labelled("Derivation", _steps(r.steps, style))
     axioms = (_fact(a.name, a.latex, "", a.citation, style) for a in r.axioms)
     lines += _labelled("Axioms", _flat(axioms))
@@ -274,8 +274,10 @@ def _flat(groups: Iterable[list[str]]) -> list[str]:
     return [line for group in groups for line in group]
 
 
-def _hypothesis(h: HypothesisView, style: Style) -> list[str]:
-    status = f"{wording.ORIGIN[h.origin]}, {wording.USED[h.used]}"
+def _hypothesis(h: HypothesisView, r: Result, style: Style) -> list[str]:
+    met = r.verdict is Verdict.REFUTED
+    use = "met by the counterexample" if met else wording.USED[h.used]
+    status = f"{wording.ORIGIN[h.origin]}, {use}"
     note = f"{status}: {style.prose(h.note)}" if h.note else status
     return [*_formula(style.math(h.latex)), *wrap(note, "    ", width=WIDTH - LABEL)]
 
@@ -333,14 +335,13 @@ def _twin(view: TwinView, style: Style) -> list[str]:
 
 def verified(results: Sequence[Result], style: Style, *, seed: int, seconds: float) -> str:
     """One line for each claim, by topic; then the counts, and what is not as it should be."""
-    names = [r.id.split("/", 1)[-1] for r in results]
-    low, high = _NAME_WIDTHS
-    wide = min(max([low, *map(columns, names)]), high)
     legend = "log twin"
     lines = [" " * (WIDTH - len(legend)) + legend] if results else []
     for topic in dict.fromkeys(r.topic for r in results):
-        lines.append(style.paint(topic, _BOLD))
-        lines += [_line(r, wide, style) for r in results if r.topic == topic]
+        here = [r for r in results if r.topic == topic]
+        low, high = _NAME_WIDTHS
+        wide = min(max(low, *(columns(_name(r)) for r in here)), high)
+        lines += [style.paint(topic, _BOLD), *(_line(r, wide, style) for r in here)]
     run = f"Seed {seed}, {seconds:.1f} s."
     return _text([*lines, "", *_summary(results, run), *_trouble(results, style)])
 
@@ -352,13 +353,18 @@ def counts(results: Sequence[Result]) -> str:
 
 def _line(r: Result, wide: int, style: Style) -> str:
     verdict = f"{_SHORT.get(r.verdict, r.verdict.value):<11}"
-    name = fit(r.id.split("/", 1)[-1], wide, style)
+    name = fit(_name(r), wide, style)
     title = fit(style.prose(r.title), WIDTH - 2 - 11 - 2 - wide - 2 - 2 - 8, style)
     mark = style.paint("!" if _is_trouble(r) else " ", _ALARM)
     log = style.plain("✓") if r.replayed else "-"
     twin = style.paint(*_TWIN_MARK[r.twin.status])
     painted = style.paint(verdict, _COLOUR[r.verdict])
     return f"{mark} {painted}  {name}  {title}  {log:>3} {style.plain(twin)}".rstrip()
+
+
+def _name(r: Result) -> str:
+    """The part of the id that the topic above the line does not say."""
+    return r.id.split("/", 1)[-1]
 
 
 _SHORT: Final = {Verdict.NOT_MATHEMATICAL: "not maths"}

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import sympy as sp
 
-from derive.claim import Added, Claim, Correction, Example
-from derive.language import dims, divides, equal, over, plus, times
+from derive.claim import Added, Claim, Correction, Example, Given
+from derive.language import dims, divides, equal, less, over, plus, times
 from derive.result import Source, Verdict
 from derive.twin import Trial, Twin
 from derive.twin import equal as agree
@@ -57,6 +57,7 @@ SUCCESSOR = claim(
     "successor",
     equal(plus(n, 1), n),
     Verdict.REFUTED,
+    given=(Given(less(0, n), "said there"),),
     counterexample=Example({n: 3}),
     correction=Correction(equal(plus(n, 1), plus(1, n))),
     remark="Off by one.",

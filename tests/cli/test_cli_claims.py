@@ -156,6 +156,7 @@ def test_show(capsys, tmp_path):
         "Counterexample  d_model = 10, h = 3\n",
         "                  breaks the added hypothesis h | d_model\n",
         "gives 9 ≠ 10",
+        "from the source, met by the counterexample: said there",
         "Witness         d_model = 12, h = 4",
         "Correction      n + 1 = ",
         "Numeric twin    agrees: 1 comparison, largest error 0, tolerance 1e-12",

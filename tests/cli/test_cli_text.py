@@ -14,6 +14,7 @@ FORMULAS = {
     r"\frac{a+b}{c\,d}": "(a + b)/(c d)",
     r"\frac{1}{2} x": "(1/2) x",
     r"-\frac{1}{2}": "-1/2",
+    r"\frac{\sum_{i} x_{i}}{n} + \sum_{i} \frac{x_i}{n}": "(∑_{i} x_i)/n + ∑_{i} x_i/n",
     r"\frac{1}{\frac{a}{b}}": "1/(a/b)",
     r"\frac{\frac{a}{b}}{c}": "(a/b)/c",
     r"\frac12 + \frac{a}{b}^2": "1/2 + (a/b)²",
