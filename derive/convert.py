@@ -73,6 +73,8 @@ class Converter:
                 return self._symbol(e, scope)
             case sp.Add():
                 return T.add(*(self._term(a, scope) for a in _ordered(e)))
+            case L.InOrder():
+                return T.add(*(self._term(a, scope) for a in e.args))
             case sp.Mul():
                 return T.mul(*(self._term(a, scope) for a in _ordered(e)))
             case sp.Pow():

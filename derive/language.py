@@ -84,6 +84,15 @@ def plus(*terms: Any) -> sp.Expr:
     return sp.Add(*map(sp.sympify, terms), evaluate=False)
 
 
+class InOrder(sp.Expr):
+    """A sum whose terms stay in this order in print (SymPy moves numbers to the end)."""
+
+    is_real = True
+
+    def __new__(cls, *terms: Any) -> InOrder:
+        return sp.Expr.__new__(cls, *map(sp.sympify, terms))
+
+
 def times(*factors: Any) -> sp.Expr:
     return sp.Mul(*map(sp.sympify, factors), evaluate=False)
 

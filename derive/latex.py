@@ -84,7 +84,8 @@ class _Printer:
 
     def letter(self, size: Term | None, sort: str) -> str:
         if size is not None:
-            key = str(size.data[0]) if size.op == "var" else T.show(size)
+            main = size.children[0] if size.op == "add" and len(size.children) == 2 else size
+            key = str(main.data[0]) if main.op == "var" else T.show(size)
             letters = LETTERS.get(key, "") + DEFAULT
         else:
             letters = BY_SORT[sort] + DEFAULT
@@ -251,9 +252,17 @@ class _Printer:
         size = t.children[0]
         body, (i,), inner = self.open(t.children[1], (size,))
         sign = r"\sum" if t.op == "sum" else r"\prod"
-        top = str(size.data - 1) if size.op == "num" else f"{self.term(size)}-1"
+        top = self._before(size)
         level = _SUM if t.op == "sum" else _MUL
         return rf"{sign}_{{{name(i)}=0}}^{{{top}}} {inner.term(body, level)}"
+
+    def _before(self, size: Term) -> str:
+        """The last index of a range: n - 1 for n, and n for n + 1."""
+        if size.op == "num":
+            return str(size.data - 1)
+        if size.op == "add" and size.children[-1] is T.ONE:
+            return self.term(T.add(*size.children[:-1]))
+        return f"{self.term(size)}-1"
 
     def _expectation(self, x: Term, law: str = "") -> str:
         if x.op == "pow" and x.data == 2 and x.children[0].op == "add":
@@ -383,7 +392,8 @@ class _Printer:
         plain = point.op == "app" and point.children == tuple(
             T.bound(k) for k in reversed(range(p.data))
         )
-        x = str(point.data.head) if plain else "x"
+        letters_for_it = [c for c in BY_SORT["tensor"] + DEFAULT if c not in self.taken]
+        x = str(point.data.head) if plain else letters_for_it[0]
         value_open, letters, inner = self.open(value, dims)
         below = _indexed(name(x), [name(c) for c in letters])
         text = self.term(T.instantiate(function, (x,)))

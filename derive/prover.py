@@ -149,6 +149,29 @@ class Prover:
         """``t^-1 t = 1`` for a composite `t` whose sign is known."""
         return search.cancellation(self.term(t), self.facts(*facts))
 
+    def sum_equal(self, theorem: Theorem, *indices: Any, reason: str | None = None) -> Theorem:
+        """From a = b for every value of the indices: the same for the sums over them."""
+        theorem, opened, sides = self._under_sums(theorem, indices)
+        item = Item(((0, opened),), T.ONE, opened)
+        theorem = infer("linear-combination", [theorem], T.eq(*sides), 1, (item,))
+        return theorem if reason is None else self.note(theorem, reason)
+
+    def _under_sums(
+        self, theorem: Theorem, indices: Sequence[Any]
+    ) -> tuple[Theorem, tuple[Term, ...], list[Term]]:
+        """The theorem for all indices, the indices, and the sums of its two sides over them.
+
+        The theorem has quantifiers in the order of the indices, or free indices.
+        """
+        opened = tuple(map(self.term, indices))
+        if theorem.conclusion.op != "forall":
+            theorem = self.for_all(theorem, *opened)
+        goal = theorem.conclusion
+        for i in opened:
+            goal = T.instantiate(goal.children[-1], (i,))
+        sides = [c if c is T.ZERO else _summed(c, opened) for c in goal.children]
+        return theorem, opened, sides
+
     # ------------------------------------------------------------------ order
 
     def order(
@@ -197,17 +220,8 @@ class Prover:
         return infer("specialise", [infer("generalise", [theorem], x)], self.term(t))
 
     def sum_order(self, theorem: Theorem, *indices: Any, reason: str | None = None) -> Theorem:
-        """From a <= b for every value of the indices: the same for the sums over them.
-
-        The theorem says so with quantifiers in the order of the indices, or with free indices.
-        """
-        opened = tuple(map(self.term, indices))
-        if theorem.conclusion.op != "forall":
-            theorem = self.for_all(theorem, *opened)
-        goal = theorem.conclusion
-        for i in opened:
-            goal = T.instantiate(goal.children[-1], (i,))
-        sides = [c if c is T.ZERO else _summed(c, opened) for c in goal.children]
+        """From a <= b for every value of the indices: the same for the sums over them."""
+        theorem, opened, sides = self._under_sums(theorem, indices)
         item = Item(((0, opened),), T.ONE, opened)
         theorem = infer("order", [theorem], T.le(*sides), 1, (item,))
         return theorem if reason is None else self.note(theorem, reason)
