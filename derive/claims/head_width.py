@@ -45,6 +45,7 @@ from derive.result import Source, Verdict
 from derive.twin import Trial, Twin, differs
 from derive.twin import at_most as bounded
 from derive.twin import equal as agree
+from numeric import MultiHeadWeights, concat_heads, head_width
 
 ORDER = 20
 
@@ -80,8 +81,6 @@ def prove_base(p: Prover) -> Theorem:
 
 
 def twin_base(rng: np.random.Generator) -> list[Trial]:
-    from numeric import MultiHeadWeights
-
     weights = MultiHeadWeights.init(rng, d_model=512, h=8)
     return [agree((weights.d_k, weights.d_v), (64, 64), "head widths of the base model")]
 
@@ -140,12 +139,12 @@ def no_width(p: Prover, target: Term) -> Theorem:
 
 
 def hands_out_a_width(model_width: int, heads: int) -> bool:
-    from numeric import head_width
-
+    """Whether the layers accept the two, rather than drop columns in silence."""
     try:
-        return heads * head_width(model_width, heads) == model_width
+        head_width(model_width, heads)
     except ValueError:
         return False
+    return True
 
 
 def twin_whole(rng: np.random.Generator) -> list[Trial]:
@@ -241,8 +240,6 @@ SHAPES = ((4, 3, 5), (2, 7, 3), (1, 2, 3), (3, 2, 1), (5, 1, 2), (1, 1, 1))
 
 def concatenations(rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
     """Heads (h, n, d_v) with random entries, and their concatenation (n, h*d_v)."""
-    from numeric import concat_heads
-
     drawn = [rng.standard_normal(shape) for shape in SHAPES]
     return [(heads, concat_heads(heads)) for heads in drawn]
 
@@ -306,7 +303,7 @@ def prove_distinct(p: Prover) -> Theorem:
         heads = p.calc(
             i,
             (call(sp.floor, over(position(j, e), d_v)), "read from right to left", moved),
-            (j, "by the second", second),
+            (j, "by the second", (1, second)),
         )
         columns = p.calc(
             c,
@@ -355,9 +352,9 @@ some_column = exists(c, equal(position(i, c), l))
 def take_apart(p: Prover, within: Theorem) -> Theorem:
     """Euclid's division of l by d_v."""
     share = over(l, d_v)
-    down = p.axiom("floor-lower", share)
-    up = p.axiom("floor-upper", share)
-    p.note(p.both(down, up), "what rounding down means")
+    rounding = p.both(p.axiom("floor-lower", share), p.axiom("floor-upper", share))
+    p.note(rounding, "what rounding down means")
+    down, up = p.part(rounding, 0), p.part(rounding, 1)
     below = p.order(less(share, h), (over(1, d_v), within), reason="divide by $d_v$")
     under = p.order(less(head_at, h), (1, down), (1, below), reason="rounding down keeps below")
     head = p.note(
@@ -462,7 +459,7 @@ def prove_width_iff(p: Prover) -> Theorem:
     def multiplied(shared: Theorem) -> Theorem:
         return p.calc(
             columns,
-            (times(h, d_v), "as counted", counted),
+            (times(h, d_v), "as counted", (1, counted)),
             (times(h, quotient), "as supposed", shared),
             (d, "$h$ cancels"),
         )
@@ -475,8 +472,6 @@ def prove_width_iff(p: Prover) -> Theorem:
 
 def twin_width_iff(rng: np.random.Generator) -> list[Trial]:
     """The concatenation can stand where the input stood exactly if d_v = d_model / h."""
-    from numeric import MultiHeadWeights
-
     trials = []
     for m, n, width in [(12, 4, 3), (12, 3, 5), (10, 5, 3), (7, 1, 7), (6, 6, 1), (1, 1, 1)]:
         weights = MultiHeadWeights.init(rng, m, n, d_k=2, d_v=width)
@@ -508,8 +503,6 @@ def prove_over_rationals(p: Prover) -> Theorem:
 
 
 def twin_over_rationals(rng: np.random.Generator) -> list[Trial]:
-    from numeric import head_width
-
     return [agree(n * head_width(m, n), m, "h * d_v") for m, n in widths(rng)]
 
 
@@ -612,9 +605,9 @@ FLOOR_IFF = Claim(
 
 
 def prove_remainder(p: Prover) -> Theorem:
-    down = p.axiom("floor-lower", quotient)
-    up = p.axiom("floor-upper", quotient)
-    p.note(p.both(down, up), "what rounding down means")
+    rounding = p.both(p.axiom("floor-lower", quotient), p.axiom("floor-upper", quotient))
+    p.note(rounding, "what rounding down means")
+    down, up = p.part(rounding, 0), p.part(rounding, 1)
     parts = p.equal(
         plus(times(h, floor_width), remainder), d, reason="this is how the remainder is defined"
     )

@@ -1,0 +1,111 @@
+"""What every claim has to stand: its verdict, the replay of its logs, its twin, and mutants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from derive.claim import Claim, Script
+from derive.convert import Converter
+from derive.kernel import terms as T
+from derive.kernel.check import check
+from derive.kernel.normal import Normaliser, literal
+from derive.kernel.rules import Theorem, infer
+from derive.prover import Prover
+from derive.result import Result, TwinStatus, Verdict
+from derive.verify import settle
+
+CONCLUDED = (Verdict.PROVED, Verdict.CONDITIONAL)
+UNCHANGED = object()
+
+
+def assert_settled(claim: Claim) -> Result:
+    """The claim has the expected verdict, and its logs show what they are said to show."""
+    settled = settle(claim)
+    assert settled.result.verdict is claim.expected, settled.result.reason
+    for log, goal, kind in zip(settled.logs, settled.goals, settled.kinds, strict=True):
+        shown = check(log)
+        assert (shown.goal.key.hex(), shown.kind) == (goal, kind)
+    return settled.result
+
+
+def assert_twin(claim: Claim) -> None:
+    assert claim.twin is not None
+    twin = claim.twin.run(0, claim.id)
+    assert twin.status is TwinStatus.AGREES, twin.reason
+
+
+def mutant(claim: Claim, **parts: Any) -> Claim:
+    """The claim with another statement or other hypotheses, and nothing that settles it."""
+    bare: dict[str, Any] = {"added": (), "witness": None, "counterexample": None,
+                            "correction": None}  # fmt: skip
+    return replace(claim, **{**bare, **parts})
+
+
+def without(claim: Claim, position: int) -> tuple[Any, ...]:
+    """The claim's hypotheses, with a triviality in place of one of them."""
+    trivial = T.eq(T.ZERO, T.ZERO)
+    kept = list(claim.given)
+    kept[position] = replace(kept[position], formula=trivial)
+    return tuple(kept)
+
+
+def verdicts(claim: Claim) -> tuple[Verdict, Verdict]:
+    """What the claim's own script makes of it, and what the automatic prover does."""
+    by_hand = settle(claim).result.verdict
+    alone = settle(replace(claim, proof=None)).result.verdict
+    return by_hand, alone
+
+
+def scripts(claim: Claim) -> Iterator[tuple[Script, tuple[Any, ...]]]:
+    if claim.proof is not None:
+        yield claim.proof, (*claim.given, *claim.added)
+    if claim.correction is not None and claim.correction.proof is not None:
+        yield claim.correction.proof, claim.correction.given
+
+
+def stray_lines(claim: Claim) -> list[str]:
+    """Displayed lines that are not steps of the proof that is replayed."""
+    out = []
+    for script, hypotheses in scripts(claim):
+        converter = Converter()
+        formulas = [converter.formula(h.formula) for h in hypotheses]
+        converter.formula(claim.statement)
+        declared = list(converter.declared)
+        prover = Prover(converter, [*declared, *formulas], len(declared))
+        used = ancestors(script(prover))
+        out += [line.reason for line in prover.lines if id(line.theorem) not in used]
+    return out
+
+
+def ancestors(theorem: Theorem) -> set[int]:
+    seen: set[int] = set()
+    stack = [theorem]
+    while stack:
+        t = stack.pop()
+        if id(t) not in seen:
+            seen.add(id(t))
+            stack.extend(t.premises)
+    return seen
+
+
+def value(expression: Any, sizes: dict[Any, Any]) -> Any:
+    """The exact value of a closed symbolic expression at the sizes."""
+    converter = Converter()
+    term = converter.term(expression)
+    at = T.substitute(term, {converter.term(s): converter.term(v) for s, v in sizes.items()})
+    return literal(Normaliser().poly(at))
+
+
+def holds(formula: Any, sizes: dict[Any, Any]) -> bool:
+    """Whether exact evaluation shows the formula at the sizes; raises where it cannot tell."""
+    converter = Converter()
+    p = converter.formula(formula)
+    at = T.substitute(p, {converter.term(s): converter.term(v) for s, v in sizes.items()})
+    try:
+        infer("decide", [], at)
+    except T.KernelError:
+        infer("decide", [], T.negate(at))
+        return False
+    return True
