@@ -706,7 +706,7 @@ class Normaliser:
         q = literal(p)
         if q is not None:
             return 0 <= q < 1
-        sizes = {t for m in p for t, e in m.factors if e == -1}
+        sizes = {t for m in p if not m.indices for t, e in m.factors if e == -1}
         return any(
             self.is_int(size)
             and self.sign(size) is Sign.POS

@@ -274,6 +274,11 @@ def test_indices_outside_their_sum_are_refused() -> None:
         Normaliser().poly(T.eq(X, X))
 
 
+def test_the_floor_of_a_sum_of_inverses() -> None:
+    t = T.fn("floor", T.total(M, T.inv(T.mul(N, T.bound(0)))))
+    assert Normaliser().term(t).op == "fn"
+
+
 def test_a_literal_sum_is_written_out() -> None:
     three = Normaliser().term(T.total(T.num(3), A(T.bound(0))))
     assert set(three.children) == {A(T.num(k)) for k in range(3)}
