@@ -268,19 +268,37 @@ def _instance_text(conclusion: Term, values: Values) -> str:
         if counterexample.refutation(o, {}) is not None:
             return rf"{latex.latex(at)} \quad\text{{is undefined}}"
     at = _failing_part(at)
+    if at.op == "not":
+        return _holding_text(at.children[0])
     if at.op not in ("eq", "le", "lt"):
         return latex.latex(T.negate(at))
-    norm = Normaliser()
     try:
-        sides = [norm.term(c) for c in at.children]
+        sides = [latex.latex(Normaliser().term(c)) for c in at.children]
     except KernelError:
         return latex.latex(T.negate(at))
     sign = {"eq": r"\ne", "le": ">", "lt": r"\ge"}[at.op]
-    return f"{latex.latex(sides[0])} {sign} {latex.latex(sides[1])}"
+    return f"{sides[0]} {sign} {sides[1]}"
+
+
+def _holding_text(p: Term) -> str:
+    """A formula that holds though it is denied, evaluated in each of its instances."""
+    if p.op == "forall" and p.data[0] == "fin" and p.children[0].op == "num":
+        return r" \ \land\  ".join(_holding_text(part) for part in _instances(p))
+    if p.op not in ("eq", "le", "lt"):
+        return latex.latex(p)
+    try:
+        return latex.latex(T.map_children(p, lambda c, _: Normaliser().term(c)))
+    except KernelError:
+        return latex.latex(p)
 
 
 def _occurs(symbol: Term | str, t: Term) -> bool:
     return symbol in T.free_symbols(t)
+
+
+def _instances(p: Term) -> list[Term]:
+    """The cases of a statement about every index of a literal range."""
+    return [T.instantiate(p.children[1], (T.num(k),)) for k in range(int(p.children[0].data))]
 
 
 def _failing_part(p: Term) -> Term:
@@ -291,7 +309,7 @@ def _failing_part(p: Term) -> Term:
     elif p.op == "imp":
         parts = [p.children[1]]
     elif p.op == "forall" and p.data[0] == "fin" and p.children[0].op == "num":
-        parts = [T.instantiate(p.children[1], (T.num(k),)) for k in range(int(p.children[0].data))]
+        parts = _instances(p)
     for part in parts:
         if counterexample.refutation(part, {}) is not None:
             return _failing_part(part)
@@ -314,7 +332,8 @@ def _refuted_at(claim: Claim, work: _Work, values: Values, roots: list[Theorem])
 
 def _with_correction(claim: Claim, work: _Work, values: Values) -> Settled:
     proved = _Proved((), frozenset())
-    correction, steps = None, ()
+    correction: str | None = None
+    steps: tuple[StepView, ...] = ()
     if claim.correction is not None:
         correction, steps = _prove_correction(work, claim.correction)
     return _finish(

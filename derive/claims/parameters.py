@@ -295,7 +295,7 @@ def layers(rng: np.random.Generator, bias: bool = False) -> list[MultiHeadWeight
 def prove_any_widths(p: Prover) -> Theorem:
     counts = by_sides(p, matrices)
     return p.calc(
-        number(*matrices), (sides(*matrices), "add them", *counts), (any_widths, "collect")
+        number(*matrices), (sides(*matrices), "add them up", *counts), (any_widths, "collect")
     )
 
 
@@ -330,7 +330,7 @@ def prove_layer(p: Prover) -> Theorem:
     counts = by_sides(p, matrices)
     return p.calc(
         number(*matrices),
-        (sides(*matrices), "add them", *counts),
+        (sides(*matrices), "add them up", *counts),
         (by_heads, "collect"),
         (plus(times(2, d, d), times(2, d, d)), fitting, p.hyp(4), p.hyp(5)),
         (times(4, square), "add up"),
@@ -375,7 +375,7 @@ def prove_layer_with_biases(p: Prover) -> Theorem:
     counts = by_sides(p, with_biases)
     general = p.calc(
         number(*with_biases),
-        (sides(*with_biases), "add them", *counts),
+        (sides(*with_biases), "add them up", *counts),
         (plus(any_widths, *bias_widths), "collect"),
     )
     special = reduce_with_biases(p, plus(any_widths, *bias_widths), p.hyp(8), p.hyp(9))
@@ -433,12 +433,12 @@ def prove_base_layer(p: Prover) -> Theorem:
     counts, shifts = by_sides(p, base_matrices), by_sides(p, base_biases, first=4)
     large = p.calc(
         number(*base_matrices),
-        (sides(*base_matrices), "add them", *counts),
+        (sides(*base_matrices), "add them up", *counts),
         (1_048_576, "multiply and add"),
     )
     small = p.calc(
         number(*base_biases),
-        (sides(*base_biases), "add them", *shifts),
+        (sides(*base_biases), "add them up", *shifts),
         (2_048, "multiply and add"),
     )
     return p.both(large, small)
@@ -481,7 +481,7 @@ def prove_grouped(p: Prover) -> Theorem:
     counts = by_sides(p, grouped)
     return p.calc(
         number(*grouped),
-        (sides(*grouped), "add them", *counts),
+        (sides(*grouped), "add them up", *counts),
         (
             plus(
                 times(d, times(h, d_k)),
@@ -556,7 +556,7 @@ def prove_constant(p: Prover) -> Theorem:
     counts, others = by_sides(p, matrices), by_sides(p, other_matrices, first=4)
     return p.calc(
         number(*matrices),
-        (sides(*matrices), "add the first four", *counts),
+        (sides(*matrices), "add up the first layer", *counts),
         (by_heads, "collect the widths of all heads"),
         (times(4, square), fitting, p.hyp(8), p.hyp(9)),
         (
@@ -566,7 +566,7 @@ def prove_constant(p: Prover) -> Theorem:
             (times(-2, d), p.hyp(11)),
         ),
         (sides(*other_matrices), "distribute"),
-        (number(*other_matrices), "the other four", *((-1, c) for c in others)),
+        (number(*other_matrices), "add up the other layer", *((-1, c) for c in others)),
     )
 
 
@@ -597,7 +597,7 @@ CONSTANT = Claim(
 def prove_constant_with_biases(p: Prover) -> Theorem:
     counts, others = by_sides(p, with_biases), by_sides(p, other_with_biases, first=8)
     added = p.equal(
-        number(*with_biases), sides(*with_biases), *counts, reason="add the first eight"
+        number(*with_biases), sides(*with_biases), *counts, reason="add up the first layer"
     )
     reduced = reduce_with_biases(p, sides(*with_biases), p.hyp(16), p.hyp(17))
     return p.calc(
@@ -609,7 +609,7 @@ def prove_constant_with_biases(p: Prover) -> Theorem:
             (plus(times(-2, d), -2), p.hyp(18)),
             (plus(times(-2, d), -1), p.hyp(19)),
         ),
-        (number(*other_with_biases), "the other eight", *((-1, c) for c in others)),
+        (number(*other_with_biases), "add up the other layer", *((-1, c) for c in others)),
     )
 
 
@@ -632,9 +632,9 @@ def prove_same_count_iff(p: Prover) -> Theorem:
     counts, others = by_sides(p, matrices), by_sides(p, other_matrices, first=4)
     one, other = times(h, plus(d_k, d_v)), times(h2, plus(d_k2, d_v2))
     left, right = number(*matrices), number(*other_matrices)
-    mine = p.calc(left, (sides(*matrices), "add them", *counts), (times(2, d, one), "collect"))
+    mine = p.calc(left, (sides(*matrices), "add them up", *counts), (times(2, d, one), "collect"))
     yours = p.calc(
-        right, (sides(*other_matrices), "add them", *others), (times(2, d, other), "collect")
+        right, (sides(*other_matrices), "add them up", *others), (times(2, d, other), "collect")
     )
     half = over(1, times(2, d))
 
@@ -707,7 +707,7 @@ def layer_is_four_squares(
 ) -> Theorem:
     return p.calc(
         number(*matrices),
-        (sides(*matrices), "add the layer's", *counts),
+        (sides(*matrices), "add up the layer with $h$ heads", *counts),
         (by_heads, "collect the widths of all heads"),
         (times(4, square), fitting, keys, values),
     )
@@ -719,7 +719,7 @@ def prove_single(p: Prover) -> Theorem:
     same_keys, same_values, output = p.hyp(10), p.hyp(11), p.hyp(12)
     return p.calc(
         number(*single),
-        (sides(*single), "add those of the single head", *alone),
+        (sides(*single), "add up the single head", *alone),
         (
             plus(times(d, d), times(d, d), times(d, e_v), times(u, e_v, d)),
             r"$e_k = d_{\text{model}}$",
@@ -797,7 +797,7 @@ def prove_without_output(p: Prover) -> Theorem:
     layer = layer_is_four_squares(p, counts, p.hyp(7), p.hyp(8))
     three = p.calc(
         number(*bare),
-        (sides(*bare), "add those of the single head", *alone),
+        (sides(*bare), "add up the single head", *alone),
         (times(3, square), "three squares"),
     )
     missing = p.calc(
@@ -856,7 +856,7 @@ def prove_narrow(p: Prover) -> Theorem:
     alone, counts = by_sides(p, narrow), by_sides(p, matrices, first=4)
     small = p.calc(
         number(*narrow),
-        (sides(*narrow), "add those of the single head", *alone),
+        (sides(*narrow), "add up the single head", *alone),
         (times(over(1, h), by_heads), "$h$ cancels"),
         (
             times(over(1, h), times(4, square)),
@@ -870,7 +870,7 @@ def prove_narrow(p: Prover) -> Theorem:
         times(h, number(*narrow)),
         (times(h, sides(*narrow)), r"$h$ such heads", *((h, c) for c in alone)),
         (sides(*matrices), "distribute"),
-        (number(*matrices), "these are the layer's", *((-1, c) for c in counts)),
+        (number(*matrices), "add up the layer with $h$ heads", *((-1, c) for c in counts)),
     )
     return p.both(small, all_heads)
 
@@ -914,9 +914,9 @@ NARROW = Claim(
 def prove_narrow_iff(p: Prover) -> Theorem:
     alone, counts = by_sides(p, narrow), by_sides(p, matrices, first=4)
     left, right, widths = number(*narrow), number(*matrices), plus(d_k, d_v)
-    small = p.calc(left, (sides(*narrow), "add them", *alone), (times(2, d, widths), "collect"))
+    small = p.calc(left, (sides(*narrow), "add them up", *alone), (times(2, d, widths), "collect"))
     large = p.calc(
-        right, (sides(*matrices), "add them", *counts), (times(h, 2, d, widths), "collect")
+        right, (sides(*matrices), "add them up", *counts), (times(h, 2, d, widths), "collect")
     )
     cancelled = p.cancel(widths)
 
@@ -984,7 +984,7 @@ def fourfold_networks(rng: np.random.Generator, bias: bool) -> list[FeedForwardW
 def prove_feed_forward(p: Prover) -> Theorem:
     counts = by_sides(p, (W_1, W_2))
     any_width = p.calc(
-        number(W_1, W_2), (sides(W_1, W_2), "add them", *counts), (times(2, d, f), "collect")
+        number(W_1, W_2), (sides(W_1, W_2), "add them up", *counts), (times(2, d, f), "collect")
     )
     fourth = p.calc(
         times(2, d, f),
@@ -1022,7 +1022,7 @@ def prove_formula(p: Prover) -> Theorem:
     counts = by_sides(p, network)
     return p.calc(
         number(*network),
-        (sides(*network), "add them", *counts),
+        (sides(*network), "add them up", *counts),
         (plus(times(4, d, d), times(4, d), times(d, times(4, d)), d), fourfold, p.hyp(4)),
         (plus(times(8, square), times(5, d)), "collect"),
     )
@@ -1067,7 +1067,7 @@ def prove_ratio(p: Prover) -> Theorem:
     counts = by_sides(p, network)
     return p.calc(
         number(*network),
-        (sides(*network), "add them", *counts),
+        (sides(*network), "add them up", *counts),
         (
             plus(times(r, d, d), times(r, d), times(d, times(r, d)), d),
             r"$d_{ff} = r\,d_{\text{model}}$",
@@ -1111,7 +1111,7 @@ def prove_gated(p: Prover) -> Theorem:
     counts = by_sides(p, gated)
     return p.calc(
         number(*gated),
-        (sides(*gated), "add them", *counts),
+        (sides(*gated), "add them up", *counts),
         (times(d, times(3, f)), "three of one size"),
         (times(d, times(8, d)), r"$3\,d_{ff} = 8\,d_{\text{model}}$", p.hyp(3)),
         (times(8, square), "multiply"),
@@ -1157,7 +1157,7 @@ def prove_code(p: Prover) -> Theorem:
     )
     same = p.calc(
         number(*network),
-        (sides(*network), "add the first four", *counts),
+        (sides(*network), "add up the first layer", *counts),
         (sides(*turned), "the order of the sides does not matter"),
         (
             number(*turned),
@@ -1218,7 +1218,7 @@ def prove_defaults(p: Prover) -> Theorem:
     counts = by_sides(p, defaults)
     return p.calc(
         number(*defaults),
-        (sides(*defaults), "add them", *counts),
+        (sides(*defaults), "add them up", *counts),
         (2_099_712, "multiply and add"),
     )
 
