@@ -546,11 +546,13 @@ def prove_ones_agree(p: Prover) -> Theorem:
         )  # fmt: skip
         p.note(entry, r"every entry of $g$ is the sum of all")
         summed = p.sum_equal(entry, a, reason=r"sum this over $a$; the right side is constant")
-        p.equal(times(d - 1, sum_of_g), 0, (-1, summed), reason="bring both to one side")
+        moved = p.equal(
+            times(d - 1, sum_of_g), 0, (-1, summed), reason="bring both to one side"
+        )  # fmt: skip
 
         def several(more: Theorem) -> Theorem:
             vanish = p.equal(
-                sum_of_g, 0, (-1 / (d - 1), summed), (-sum_of_g, p.cancel(d - 1)),
+                sum_of_g, 0, (1 / (d - 1), moved), (-sum_of_g, p.cancel(d - 1)),
                 reason=r"for $d_{\text{model}} > 1$ divide by $d_{\text{model}} - 1$",
             )  # fmt: skip
             zero = p.for_all(p.equal(g[a], 0, p.at(entry, a), vanish, show=False), a)
@@ -926,21 +928,28 @@ LAYERS_COMMUTE = iff(
 def prove_layers_commute(p: Prover) -> Theorem:
     factors, jacobians = (p.formula(part) for part in LAYERS_COMMUTE.args[0].args)
     pairs = ((J, K), (K, J))
-    for left, right in pairs:
+    one_way, other_way = (
         p.equal(
             product_entry(at(left), at(right)),
             plus(one(a, b), left[a, b], right[a, b], plain_product(at(left), at(right))),
             reason="multiply out; the deltas are contracted",
         )
+        for left, right in pairs
+    )
+    others = "the other three terms are the same"
 
     def only_then(same: Theorem) -> Theorem:
         sides = (plain_product(at(m), at(n)) for m, n in pairs)
-        entry = p.equal(*sides, (1, p.at(same, a, b)), reason="the other three terms are the same")
+        entry = p.equal(
+            *sides, (-1, one_way), (1, other_way), (1, p.at(same, a, b)), reason=others
+        )  # fmt: skip
         return p.for_all(entry, a, b)
 
     def then(same: Theorem) -> Theorem:
         sides = (product_entry(at(m), at(n)) for m, n in pairs)
-        entry = p.equal(*sides, (1, p.at(same, a, b)), reason="the other three terms are the same")
+        entry = p.equal(
+            *sides, (1, one_way), (-1, other_way), (1, p.at(same, a, b)), reason=others
+        )  # fmt: skip
         return p.for_all(entry, a, b)
 
     return p.both(
@@ -996,19 +1005,24 @@ def prove_cauchy_schwarz(p: Prover) -> Theorem:
     minor = plus(times(u[a], w[b]), times(-1, u[b], w[a])) ** 2
     square = p.note(p.square(minor.base), "a square is not negative")
     squares = p.sum_order(square, a, b, reason="sum over all pairs of components")
-    p.equal(
+    identity = p.equal(
         total(minor, a, b),
         times(2, plus(times(square_length(at(u)), square_length(at(w))),
                       times(-1, inner(at(u), at(w)) ** 2))),
         reason="Lagrange's identity: multiply the square out and sum its three terms",
     )  # fmt: skip
+    products = p.rewrite(identity, squares, lambda e: T.le(T.ZERO, e))
     size = sp.Abs(inner(at(u), at(w)))
     lengths = times(length(at(u)), length(at(w)))
-    p.equal(squared(lengths), times(square_length(at(u)), square_length(at(w))),
-            reason="the square of a length is the sum of the squares")  # fmt: skip
-    compared = p.order(
-        at_most(squared(size), squared(lengths)), (half, squares), reason="so, with $|s|^2 = s^2$,"
+    same = p.equal(
+        squared(lengths),
+        times(square_length(at(u)), square_length(at(w))),
+        reason="the square of a length is the sum of the squares",
     )
+    compared = p.order(
+        at_most(squared(size), squared(lengths)), (half, products), (1, same),
+        reason="so, with $|s|^2 = s^2$,",
+    )  # fmt: skip
     theorem = by_squares(p, size, lengths, compared)
     return p.note(theorem, "neither side is negative, so the same holds without the squares")
 
@@ -1422,27 +1436,48 @@ def prove_product_bounds(p: Prover) -> Theorem:
         one_lower, one_upper = layer_bounds(p)
         p.note(one_upper, "and from above")
         rho_sign, rho_limit = (p.at(p.hyp(k), L) for k in (2, 3))
-        behind = length(at(gs, L + 1))
+        before_layer, behind = length(at(gs, L)), length(at(gs, L + 1))
         longer_lower, longer_upper = (
             infer("unroll", [], "prod", p.term(L), p.term(t).children[1])
             for t in (lower_product, upper_product)
         )
-        both_signs = [
-            p.order(at_most(0, next_lower), (1, longer_lower), (1, lower_sign, rho_limit)),
-            p.order(at_most(0, next_upper), (1, longer_upper), (1, upper_sign),
-                    (1, upper_sign, rho_sign)),
-        ]  # fmt: skip
-        p.note(p.both(*both_signs), r"no factor is negative, as $0 \le \rho_L \le 1$")
+        signs = p.note(
+            p.both(
+                p.order(at_most(0, next_lower), (1, longer_lower), (1, lower_sign, rho_limit)),
+                p.order(
+                    at_most(0, next_upper),
+                    (1, longer_upper), (1, upper_sign), (1, upper_sign, rho_sign),
+                ),
+            ),
+            r"no factor is negative, as $0 \le \rho_L \le 1$",
+        )  # fmt: skip
+        p.note(longer_lower, r"the product gets the factor of layer $L$")
+        multiplied = p.order(
+            at_most(
+                times(lower_product, lower_factor(L), behind), times(lower_product, before_layer)
+            ),
+            (1, lower_sign, one_lower),
+            reason="multiply the bound of layer $L$ by the product, which is not negative",
+        )
         from_below = p.order(
             at_most(times(next_lower, behind), before),
-            (times(-1, behind), longer_lower), (1, lower_sign, one_lower), (1, lower),
-            reason="multiply the bound of layer $L$ by the product, which is not negative",
+            (times(-1, behind), longer_lower), (1, multiplied), (1, lower),
+            reason="what is supposed bounds the right side",
         )  # fmt: skip
+        p.note(longer_upper, "the same from above")
+        multiplied = p.order(
+            at_most(
+                times(upper_product, before_layer), times(upper_product, upper_factor(L), behind)
+            ),
+            (1, upper_sign, one_upper),
+            reason="multiply the bound of layer $L$ by the product",
+        )
         from_above = p.order(
             at_most(before, times(next_upper, behind)),
-            (behind, longer_upper), (1, upper_sign, one_upper), (1, upper), reason="likewise",
+            (behind, longer_upper), (1, multiplied), (1, upper),
+            reason="what is supposed bounds the left side",
         )  # fmt: skip
-        return p.both(*both_signs, from_below, from_above)
+        return p.both(p.part(signs, 0), p.part(signs, 1), from_below, from_above)
 
     following = p.suppose(claimed, step, "suppose this for $L$ layers")
     everything = p.at(p.induction(base, following, L), L)
