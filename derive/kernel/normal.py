@@ -604,6 +604,8 @@ class Normaliser:
             return {}
         if len(p) > 1 or next(iter(p)).indices:
             lead = abs(p[min(p, key=monomial_key)])
+            if lead != 1:
+                self.used.add("sqrt-product")
             return self.times(
                 self._sqrt_rational(lead), self.atom(T.fn("sqrt", to_term(scaled(p, 1 / lead))))
             )
@@ -619,9 +621,12 @@ class Normaliser:
             else:
                 out = self.times(out, self.pow(self._abs(self.poly(t)), (e - 1) // 2))
                 kept = self.times(kept, self.poly(t))
+        if len(m.factors) + (abs(c) != 1) > 1:
+            self.used.add("sqrt-product")
+        if any(e not in (0, 1) for _, e in m.factors):
+            self.used.add("sqrt-square")
         if literal(kept) == 1:
             return out
-        self.used.add("sqrt-product")
         return self.times(out, self.atom(T.fn("sqrt", to_term(kept))))
 
     def _pair(self, t: Term) -> Poly:

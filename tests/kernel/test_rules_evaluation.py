@@ -208,3 +208,22 @@ def test_squares_are_seen_before_they_are_expanded() -> None:
     assert norm.sign_of(T.power(T.sub(X, Y), 3)) is Sign.UNKNOWN
     assert norm.sign_of(T.mul(T.num(-1), square)) is Sign.UNKNOWN
     assert norm.sign_of(T.mul(TWO, square)) is Sign.NONNEG
+
+
+@pytest.mark.parametrize(
+    ("p", "used"),
+    [
+        (T.eq(f("sqrt", T.mul(N, M)), T.mul(f("sqrt", N), f("sqrt", M))), {"sqrt-product"}),
+        (T.eq(f("sqrt", T.power(X, 2)), f("abs", X)), {"sqrt-square"}),
+        (T.eq(f("sqrt", N), f("sqrt", N)), set()),
+        (T.eq(T.mul(f("exp", X), f("exp", Y)), f("exp", T.add(X, Y))), {"exp-add"}),
+        (T.eq(f("cos", T.neg(X)), f("cos", X)), {"trig-parity"}),
+        (T.eq(T.power(f("abs", X), 2), T.power(X, 2)), {"abs-square"}),
+        (T.eq(f("log", f("exp", X)), X), {"log-exp"}),
+        (T.eq(T.mul(X, Y), T.mul(Y, X)), set()),
+    ],
+    ids=lambda t: T.show(t) if isinstance(t, Term) else "",
+)
+def test_what_evaluation_uses_is_recorded(p: Term, used: set[str]) -> None:
+    assert used <= decide(p).axioms
+    assert used or not decide(p).axioms
