@@ -557,10 +557,26 @@ def _indexed(base: str, indices: list[str]) -> str:
 
 
 def _number(q: Fraction) -> tuple[str, int]:
+    sign, above = "-" if q < 0 else "", _digits(abs(q.numerator))
     if q.denominator == 1:
-        return str(q), _ATOM if q >= 0 else _ADD
-    sign = "-" if q < 0 else ""
-    return rf"{sign}\frac{{{abs(q.numerator)}}}{{{q.denominator}}}", _MUL if q >= 0 else _ADD
+        return sign + above, _ATOM if q >= 0 else _ADD
+    return rf"{sign}\frac{{{above}}}{{{_digits(q.denominator)}}}", _MUL if q >= 0 else _ADD
+
+
+def _digits(n: int) -> str:
+    """A natural number; one of very many digits as a factorial, or by its ends and length."""
+    if n.bit_length() <= T.DECIMAL_BITS:
+        return str(n)
+    k, factorial = 1, 1
+    while factorial < n:
+        k += 1
+        factorial *= k
+    if factorial == n:
+        return f"{k}!"
+    length = int(n.bit_length() * 0.30102999566398120)
+    length += n >= 10**length
+    ends = rf"{n // 10 ** (length - 6)}\ldots{n % 10**6:06}"
+    return rf"{ends}\ \text{{({length} digits)}}"
 
 
 def _fenced(text: str, fence: str = "()") -> str:

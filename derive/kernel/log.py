@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any, Final
 
 from derive.kernel import terms as T
@@ -98,7 +97,7 @@ def digest(log: Json) -> str:
 def _encode_data(t: Term) -> Json:
     match t.op:
         case "num":
-            return str(t.data)
+            return T.number_text(t.data)
         case "app":
             h = t.data
             return [h.head, h.scalars, list(h.arities), list(h.derivatives), h.random]
@@ -135,7 +134,7 @@ def _build(op: str, data: Json, children: tuple[Term, ...]) -> Term:
     t: Term
     match op, data:
         case "num", str():
-            t = T.num(Fraction(data))
+            t = T.num(T.read_number(data))
         case "var", [str(name), str(sort), bool(random)]:
             t = T.var(name, sort, *children, random=random)
         case "bound", int(k) if k >= 0:

@@ -35,6 +35,8 @@ FUNCTIONS: Final = {
     "pi": 0, "sin": 1, "cos": 1, "exp": 1, "log": 1, "sqrt": 1, "abs": 1, "floor": 1,
     "max": -1, "min": -1, "mod": 2, "rpow": 2,
 }  # fmt: skip
+#: Numbers of more binary digits are written in base 16.
+DECIMAL_BITS: Final = 4096
 #: Sorts of scalar variables: reals, integers, naturals, sizes (>= 1), indices 0..n-1.
 SORTS: Final = ("real", "int", "nat", "dim", "fin")
 
@@ -75,7 +77,8 @@ def _node(op: str, data: Any, children: tuple[Term, ...]) -> Term:
     put(t, "op", op)
     put(t, "data", data)
     put(t, "children", children)
-    digest = blake2b(f"{op}|{data!r}|{len(children)}|".encode(), digest_size=16)
+    text = number_text(data) if _is_long(data) else repr(data)
+    digest = blake2b(f"{op}|{text}|{len(children)}|".encode(), digest_size=16)
     loose = data + 1 if op == "bound" else 0
     if op == "app" and isinstance(data.head, int):
         loose = data.head + 1
@@ -86,6 +89,25 @@ def _node(op: str, data: Any, children: tuple[Term, ...]) -> Term:
     put(t, "loose", loose)
     _TABLE[(op, data, children)] = t
     return t
+
+
+def number_text(q: Fraction) -> str:
+    """An exact number as text; in base 16 if long, since Python limits decimal conversions."""
+    return f"{q.numerator:#x}/{q.denominator:#x}" if _is_long(q) else str(q)
+
+
+def _is_long(data: object) -> bool:
+    if not isinstance(data, Fraction):
+        return False
+    return max(abs(data.numerator), data.denominator).bit_length() > DECIMAL_BITS
+
+
+def read_number(text: str) -> Fraction:
+    """The number that `number_text` writes as this text."""
+    if "x" not in text:
+        return Fraction(text)
+    above, below = text.split("/")
+    return Fraction(int(above, 16), int(below, 16))
 
 
 def _check_kinds(op: str, children: tuple[Term, ...]) -> None:
@@ -529,7 +551,7 @@ def show(t: Term) -> str:
     """A compact text for messages; bound indices are shown as #k."""
     match t.op:
         case "num":
-            return str(t.data)
+            return number_text(t.data)
         case "var":
             return str(t.data[0])
         case "bound":

@@ -1,0 +1,51 @@
+"""Numbers longer than Python's limit for decimal conversion are kept, logged and replayed."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from derive import latex
+from derive.kernel import terms as T
+from derive.kernel.check import check
+from derive.kernel.log import digest, write
+from derive.kernel.rules import KernelError, infer
+
+TINY = [T.num(Fraction(1, math.factorial(n))) for n in (2004, 2006)]
+
+
+@pytest.mark.parametrize("n", [10**5000, 10**5000 - 1, -(7**9999), 2**4096 - 1, 2**4096, 3])
+def test_text_gives_the_number_back(n):
+    for q in (Fraction(n), Fraction(1, n)):
+        assert T.read_number(T.number_text(q)) == q
+        assert T.num(q) is T.num(Fraction(q.numerator, q.denominator))
+
+
+def test_distinct_tiny_numbers_are_distinct():
+    a, b = TINY
+    assert a is not b
+    assert a.key != b.key
+    theorem = infer("decide", [], T.lt(b, a))
+    for wrong in (T.eq(a, b), T.lt(a, b), T.le(a, b), T.eq(b, T.ZERO)):
+        with pytest.raises(KernelError):
+            infer("decide", [], wrong)
+    assert check(write("proof", T.lt(b, a), [theorem])).goal is T.lt(b, a)
+
+
+def test_a_log_holds_a_long_number_in_one_way():
+    goal = T.lt(T.ZERO, T.num(10**5000))
+    log = write("proof", goal, [infer("decide", [], goal)])
+    written = T.number_text(Fraction(10**5000))
+    terms = [
+        [op, written.upper().replace("X", "x") if data == written else data, children]
+        for op, data, children in log["terms"]
+    ]
+    assert terms != log["terms"]
+    changed = {**log, "terms": terms}
+    with pytest.raises(KernelError):
+        check({**changed, "digest": digest(changed)})
+
+
+def test_printing():
+    assert latex.latex(TINY[0]) == r"\frac{1}{2004!}"
+    assert latex.latex(T.num(10**5000 + 7)) == r"100000\ldots000007\ \text{(5001 digits)}"
