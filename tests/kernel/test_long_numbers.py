@@ -14,8 +14,12 @@ from derive.kernel.rules import KernelError, infer
 TINY = [T.num(Fraction(1, math.factorial(n))) for n in (2004, 2006)]
 
 
-@pytest.mark.parametrize("n", [10**5000, 10**5000 - 1, -(7**9999), 2**4096 - 1, 2**4096, 3])
-def test_text_gives_the_number_back(n):
+def test_text_gives_the_number_back():
+    for n in (10**5000, 10**5000 - 1, -(7**9999), 2**4096 - 1, 2**4096, 3):
+        assert_kept(n)
+
+
+def assert_kept(n):
     for q in (Fraction(n), Fraction(1, n)):
         assert T.read_number(T.number_text(q)) == q
         assert T.num(q) is T.num(Fraction(q.numerator, q.denominator))
