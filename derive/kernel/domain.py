@@ -10,32 +10,53 @@ operation stands.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from derive.kernel import terms as T
 from derive.kernel.normal import Normaliser, Sign, literal
-from derive.kernel.terms import Lam, Term
+from derive.kernel.terms import FORMULA_OPS, Lam, Term
 
 #: An obligation, and whether it comes from the conclusion: from what is claimed to hold, rather
 #: than from a premise, or from an instance that is only said to exist.
 Duty = tuple[Term, bool]
 
 
+@cache
 def obligations(formula: Term) -> tuple[Term, ...]:
     """The formulas that make `formula` well defined, without those that hold by sort alone."""
-    return tuple(dict.fromkeys(o for o, _ in _walk(formula, Normaliser(), 0)))
+    return tuple(dict.fromkeys(o for o, _ in _duties(formula)))
 
 
+@cache
 def premise_obligations(formula: Term) -> tuple[Term, ...]:
     """The obligations that do not come from the conclusion."""
-    return tuple(dict.fromkeys(o for o, mine in _walk(formula, Normaliser(), 0) if not mine))
+    return tuple(dict.fromkeys(o for o, mine in _duties(formula) if not mine))
 
 
+@cache
 def conclusion_obligations(formula: Term) -> tuple[Term, ...]:
     """The obligations whose failure leaves the conclusion undefined though all premises hold."""
-    return tuple(dict.fromkeys(o for o, mine in _walk(formula, Normaliser(), 0) if mine))
+    return tuple(dict.fromkeys(o for o, mine in _duties(formula) if mine))
+
+
+@cache
+def _duties(formula: Term) -> tuple[Duty, ...]:
+    return tuple(_walk(formula, Normaliser(), 0))
+
+
+@cache
+def _is_total(t: Term) -> bool:
+    """Whether no operation in `t` can be undefined, by the operations that occur."""
+    if (t.op == "pow" and t.data < 0) or (
+        t.op == "fn" and t.data in ("sqrt", "log", "mod", "rpow")
+    ):
+        return False
+    return not _ranges(t) and t.op not in FORMULA_OPS and all(map(_is_total, t.children))
 
 
 def _walk(t: Term, norm: Normaliser, depth: int) -> Iterator[Duty]:
+    if _is_total(t):
+        return
     if t.op == "imp":
         yield from _assumed(_walk(t.children[0], norm, depth))
         for o, mine in _walk(t.children[1], norm, depth):

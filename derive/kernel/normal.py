@@ -67,14 +67,26 @@ def literal(p: Poly) -> Fraction | None:
 
 def plus(p: Poly, q: Poly, scale: Fraction | int = 1) -> Poly:
     """p + scale * q."""
+    if not q or scale == 0:
+        return p
+    if not p and scale == 1:
+        return q
     out = dict(p)
+    _add_into(out, q, scale)
+    return out
+
+
+def _add_into(out: dict[Monomial, Fraction], q: Poly, scale: Fraction | int) -> None:
     for m, c in q.items():
-        c = out.get(m, Fraction(0)) + scale * c
+        if scale != 1:
+            c = -c if scale == -1 else c * scale
+        old = out.get(m)
+        if old is not None:
+            c += old
         if c:
             out[m] = c
         else:
             out.pop(m, None)
-    return out
 
 
 def scaled(p: Poly, c: Fraction | int) -> Poly:
@@ -127,6 +139,7 @@ def _prime_factors(n: int) -> tuple[tuple[int, int], ...] | None:
     return tuple(out)
 
 
+_ONE: Final = constant(1)
 #: A normal form and the evaluations that it took.
 _Known = tuple[Poly, frozenset[str]]
 #: Normal forms by facts and term.
@@ -249,10 +262,14 @@ class Normaliser:
     # ------------------------------------------------------------------ products
 
     def times(self, p: Poly, q: Poly) -> Poly:
-        out: Poly = {}
+        if p == _ONE:
+            return q
+        if q == _ONE:
+            return p
+        out: dict[Monomial, Fraction] = {}
         for m, c in p.items():
             for n, d in q.items():
-                out = plus(out, self._times(m, n), c * d)
+                _add_into(out, self._times(m, n), c * d)
         return out
 
     def _times(self, m: Monomial, n: Monomial) -> Poly:
@@ -700,7 +717,7 @@ class Normaliser:
         whole: Poly = {}
         for m, c in p.items():
             if self._int_monomial(m):
-                whole = plus(whole, {m: Fraction(floor(c))})
+                whole = plus(whole, scaled({m: Fraction(1)}, floor(c)))
         rest = plus(p, whole, -1)
         if not rest or self._proper_fraction(rest):
             return whole

@@ -44,13 +44,15 @@ SORTS: Final = ("real", "int", "nat", "dim", "fin")
 class Term:
     """An interned node: `op`, `data` (what is not a term) and `children`; see the constructors."""
 
-    __slots__ = ("__weakref__", "children", "data", "key", "loose", "op")
+    __slots__ = ("__weakref__", "binds", "children", "data", "key", "loose", "op")
 
     op: str
     data: Any
     children: tuple[Term, ...]
     #: a digest of the structure: a total order that is the same in every process
     key: bytes
+    #: how many indices each child binds
+    binds: tuple[int, ...]
     #: one more than the largest bound index that points outside the term; 0 if closed
     loose: int
 
@@ -82,9 +84,11 @@ def _node(op: str, data: Any, children: tuple[Term, ...]) -> Term:
     loose = data + 1 if op == "bound" else 0
     if op == "app" and isinstance(data.head, int):
         loose = data.head + 1
-    for i, child in enumerate(children):
+    binds = tuple(binders(op, data, i) for i in range(len(children)))
+    for child, count in zip(children, binds, strict=True):
         digest.update(child.key)
-        loose = max(loose, child.loose - binders(op, data, i))
+        loose = max(loose, child.loose - count)
+    put(t, "binds", binds)
     put(t, "key", digest.digest())
     put(t, "loose", loose)
     _TABLE[(op, data, children)] = t
@@ -396,7 +400,7 @@ Replacement = Term | Lam | str
 
 def map_children(t: Term, f: Callable[[Term, int], Term]) -> Term:
     """Rebuild `t` with `f(child, binders)` for every child."""
-    children = tuple(f(c, binders(t.op, t.data, i)) for i, c in enumerate(t.children))
+    children = tuple(map(f, t.children, t.binds))
     return t if children == t.children else _node(t.op, t.data, children)
 
 
@@ -448,6 +452,8 @@ def _apply_value(value: Replacement, head: Head, args: Sequence[Term], depth: in
 
 def abstract(t: Term, variables: Sequence[Term], depth: int = 0) -> Term:
     """Turn free variables into bound indices; the last variable becomes index 0."""
+    if t.loose <= depth and free_symbols(t).isdisjoint(variables):
+        return t
     if t.op == "bound" or (t.op == "app" and isinstance(t.data.head, int)):
         if t.loose > depth and t.op == "bound" and t.data >= depth:
             return bound(t.data + len(variables))
@@ -485,17 +491,22 @@ def substitute(t: Term, values: dict[Term, Term], tensors: dict[str, Lam] | None
         f.body.loose > f.arity for f in tensors.values()
     ):
         raise KernelError("substitute: a replacement has a loose index")
-    return _substitute(t, values, tensors, {})
+    if any(v.op != "var" for v in values):
+        raise KernelError("substitute: only variables and tensors can be replaced")
+    return _substitute(t, values, tensors, {}, {*values, *tensors})
 
 
 def _substitute(
-    t: Term, values: dict[Term, Term], tensors: dict[str, Lam], memo: dict[Term, Term]
-) -> Term:
+    t: Term, values: dict[Term, Term], tensors: dict[str, Lam], memo: dict[Term, Term],
+    symbols: set[Term | str],
+) -> Term:  # fmt: skip
+    if free_symbols(t).isdisjoint(symbols):
+        return t
     if t in memo:
         return memo[t]
     if t in values:
         return values[t]
-    out = map_children(t, lambda c, _: _substitute(c, values, tensors, memo))
+    out = map_children(t, lambda c, _: _substitute(c, values, tensors, memo, symbols))
     if t.op == "app" and t.data.head in tensors:
         lam = tensors[t.data.head]
         if t.data != Head(t.data.head, lam.arity):
