@@ -328,7 +328,7 @@ def _is_random(base: Any) -> bool:
 def _ordered(e: Any) -> tuple[Any, ...]:
     """The arguments in a readable order; what was built unevaluated keeps its own."""
     if isinstance(e, sp.Add):
-        if len(e.args) >= 8 or sp.Add(*e.args) != e:
+        if isinstance(e, L.WrittenSum) or len(e.args) >= 8 or sp.Add(*e.args) != e:
             return e.args
         terms = e.as_ordered_terms()
         if terms[0].could_extract_minus_sign():  # b - a reads better than -a + b

@@ -80,8 +80,12 @@ def random_tensor(name: str, *shape: Any) -> RandomTensor:
 # ---------------------------------------------------------------------------- as written
 
 
+class WrittenSum(sp.Add):
+    """A sum whose terms keep the order in which they are written."""
+
+
 def plus(*terms: Any) -> sp.Expr:
-    return sp.Add(*map(sp.sympify, terms), evaluate=False)
+    return WrittenSum(*map(sp.sympify, terms), evaluate=False)
 
 
 class InOrder(sp.Expr):
