@@ -101,16 +101,10 @@ def _directly(p: Prover, goal: Term) -> Theorem:
     a, b = goal.children
     if goal.op != "eq":
         try:
-            return p.order(goal)
+            return p.nonneg(b) if goal.op == "le" and a is T.ZERO else p.order(goal)
         except KernelError:
-            pass
-        try:
             known = [g for g in p.known() if g.conclusion.op in ("eq", "le", "lt")]
             return p.order(goal, *((T.ONE, g) for g in known))
-        except KernelError:
-            if goal.op == "le" and a is T.ZERO:
-                return p.nonneg(b)
-            raise
     equations = [g for g in p.known() if _is_equation(g.conclusion)]
     return p.equal(a, b, *equations, *_identities(p, goal), show=False)
 

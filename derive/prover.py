@@ -227,24 +227,28 @@ class Prover:
         return theorem if reason is None else self.note(theorem, reason)
 
     def nonneg(self, t: Any) -> Theorem:
-        """0 <= t by its form: what is known, squares, and sums and products of such."""
+        """0 <= t by its form: squares, what is known, and sums and products of such."""
         t = self.term(t)
         goal = T.le(T.ZERO, t)
-        try:
-            return self.order(goal)
-        except KernelError:
-            pass
         match t.op:
+            case "pow" if t.data == 2:
+                return self.square(t.children[0])
             case "pow" if t.data > 0 and t.data % 2 == 0:
                 return self.order(goal, (1, self.square(T.power(t.children[0], t.data // 2))))
             case "sum":
                 self.opened += 1
                 i = T.var(f"_i{self.opened}", "fin", t.children[0])
-                return self.sum_order(self.nonneg(T.instantiate(t.children[1], (i,))), i)
-            case "add":
-                return self.order(goal, *((1, self.nonneg(c)) for c in t.children))
-            case "mul":
-                return self.order(goal, (1, *(self.nonneg(c) for c in t.children)))
+                try:
+                    return self.sum_order(self.nonneg(T.instantiate(t.children[1], (i,))), i)
+                except KernelError:
+                    return self.order(goal)
+            case "add" | "mul":
+                try:
+                    return self.order(goal)
+                except KernelError:
+                    parts = [self.nonneg(c) for c in t.children]
+                items = [(1, part) for part in parts] if t.op == "add" else [(1, *parts)]
+                return self.order(goal, *items)
             case _:
                 return self.order(goal)
 
