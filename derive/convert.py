@@ -119,7 +119,7 @@ class Converter:
         label = e.label if isinstance(e, sp.Idx) else e
         if label in scope:
             return self._scoped(label, scope)
-        name = str(label)
+        name = _name(label)
         if self._symbols.setdefault(name, e) != e:
             raise ConversionError(f"two different symbols are called {name}")
         if isinstance(e, sp.Idx):
@@ -143,7 +143,7 @@ class Converter:
             raise ConversionError(f"the index {e} has no range: say Idx('{e}', size)")
         if e.lower != 0:
             raise ConversionError(f"the free index {e} starts at {e.lower}, not at 0")
-        return T.var(str(e.label), "fin", self._size(e.upper + 1, scope))
+        return T.var(_name(e.label), "fin", self._size(e.upper + 1, scope))
 
     def _size(self, e: Any, scope: Scope) -> Term:
         return self._term(e, scope)
@@ -163,7 +163,7 @@ class Converter:
     def _entry(self, e: Any, scope: Scope) -> Term:
         base = e.base
         indices = tuple(self._term(i, scope) for i in e.indices)
-        name = str(base.label)
+        name = _name(base.label)
         if base.shape is not None:
             self._check_shape(e, base.shape, indices, scope)
         known = self._shapes.setdefault(name, (base.shape, _is_random(base)))
@@ -310,7 +310,7 @@ class Converter:
         sizes = tuple(self._size(s, scope) for s in x.shape)
         if len(sizes) != 1:
             raise ConversionError(f"{_text(x)} needs one index to be differentiated by")
-        name = str(x.label)
+        name = _name(x.label)
         body = T.abstract_tensor(self._term(function, scope), name, 1)
         c = self.fresh(sizes[0])
         inner = {**scope, i: c, i.label: c}
@@ -339,6 +339,11 @@ def _ordered(e: Any) -> tuple[Any, ...]:
 
 def _logical(p: Any) -> tuple[Any, ...]:
     return tuple(p.args)
+
+
+def _name(label: Any) -> str:
+    """The name of a symbol, without SymPy's printer where it has one."""
+    return label.name if isinstance(label, sp.Symbol) else str(label)
 
 
 def _text(e: Any) -> str:
