@@ -14,7 +14,7 @@ from functools import cache
 
 from derive.kernel import terms as T
 from derive.kernel.normal import Normaliser, Sign, literal
-from derive.kernel.terms import FORMULA_OPS, Lam, Term
+from derive.kernel.terms import Lam, Term
 
 #: An obligation, and whether it comes from the conclusion: from what is claimed to hold, rather
 #: than from a premise, or from an instance that is only said to exist.
@@ -46,12 +46,18 @@ def _duties(formula: Term) -> tuple[Duty, ...]:
 
 @cache
 def _is_total(t: Term) -> bool:
-    """Whether no operation in `t` can be undefined, by the operations that occur."""
+    """Whether nothing in `t` can be undefined, by the operations and ranges that occur."""
     if (t.op == "pow" and t.data < 0) or (
         t.op == "fn" and t.data in ("sqrt", "log", "mod", "rpow")
     ):
         return False
-    return not _ranges(t) and t.op not in FORMULA_OPS and all(map(_is_total, t.children))
+    return all(map(_is_natural, _ranges(t))) and all(map(_is_total, t.children))
+
+
+@cache
+def _is_natural(size: Term) -> bool:
+    """Whether a range is known to be a natural number by sort alone."""
+    return not size.loose and not list(_range_conditions(size, Normaliser()))
 
 
 def _walk(t: Term, norm: Normaliser, depth: int) -> Iterator[Duty]:
