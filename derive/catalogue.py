@@ -102,15 +102,21 @@ def _claims_of(module: ModuleType, path: str) -> tuple[Claim, ...]:
     claims: Any = getattr(module, "CLAIMS", None)
     if claims is None:
         raise InputError(f"{path}: defines no CLAIMS")
-    where = f"{path}{_line_of_claims(path)}"
-    if not isinstance(claims, tuple | list):
-        raise InputError(f"{where}: CLAIMS is not a tuple but {_a(claims)}")
-    if not claims:
-        raise InputError(f"{where}: CLAIMS is empty")
-    for place, claim in enumerate(claims, start=1):
-        if not isinstance(claim, Claim):
-            raise InputError(f"{where}: entry {place} of CLAIMS is not a Claim but {_a(claim)}")
+    fault = _fault(claims, Claim)
+    if fault:
+        raise InputError(f"{path}{_line_of_claims(path)}: {fault}")
     return tuple(claims)
+
+
+def _fault(claims: Any, kind: type) -> str:
+    if not isinstance(claims, tuple | list):
+        return f"CLAIMS is not a tuple but {_a(claims)}"
+    if not claims:
+        return "CLAIMS is empty"
+    for place, claim in enumerate(claims, start=1):
+        if not isinstance(claim, kind):
+            return f"entry {place} of CLAIMS is not a Claim but {_a(claim)}"
+    return ""
 
 
 def _a(value: Any) -> str:
