@@ -79,12 +79,23 @@ def write(kind: str, goal: Term, roots: Sequence[Theorem], values: Values | None
         "version": VERSION,
         "kind": kind,
         "goal": w.term(goal),
-        "values": [[w.argument(k), w.argument(v)] for k, v in (values or {}).items()],
+        "values": [[w.argument(k), w.argument(v)] for k, v in _ordered(values or {})],
         "roots": [w.step(r) for r in roots],
         "steps": w.steps,
         "terms": w.terms,
     }
     return {**log, "digest": digest(log)}
+
+
+def _ordered(values: Values) -> list[tuple[Term | str, Term | Lam]]:
+    """Tensors by name, then scalars by key: one order for one assignment."""
+    return sorted(values.items(), key=lambda item: _place(item[0]))
+
+
+def _place(symbol: Term | str) -> tuple[bool, bytes]:
+    if isinstance(symbol, Term):
+        return True, symbol.key
+    return False, symbol.encode()
 
 
 def digest(log: Json) -> str:

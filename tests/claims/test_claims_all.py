@@ -1,0 +1,95 @@
+"""What holds of every claim, found as the program finds them: nothing is listed here."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+from mutate import accepted_as_the_same, in_a_witness, mutations, shown_by
+
+from derive import runner
+from derive.catalogue import all_claims
+from derive.claim import Claim
+from derive.kernel.check import check
+from derive.result import Result, TwinStatus, Verdict
+from derive.verify import Settled, settle
+
+CLAIMS = {c.id: c for c in all_claims()}
+#: How many alterations of each log are sealed anew and given to the replay.
+RESEALED = 12
+each_claim = pytest.mark.parametrize("name", CLAIMS)
+
+
+@cache
+def settled(name: str) -> Settled:
+    return settle(CLAIMS[name])
+
+
+@cache
+def results() -> dict[str, Result]:
+    """Everything through the runner: one fresh checker for all logs."""
+    return {r.id: r for r in runner.verify(list(CLAIMS.values()))}
+
+
+def test_nothing_is_unexpected_and_no_twin_disagrees() -> None:
+    assert not runner.failed(list(results().values()))
+
+
+@each_claim
+def test_the_verdict_is_replayed_and_the_twin_agrees(name: str) -> None:
+    result = results()[name]
+    assert result.verdict is CLAIMS[name].expected
+    if result.verdict is not Verdict.NOT_MATHEMATICAL:
+        assert result.replayed
+        assert result.twin.status is TwinStatus.AGREES
+        assert result.twin.trials > 0
+
+
+@each_claim
+def test_the_logs_show_the_goals_of_the_claim(name: str) -> None:
+    s = settled(name)
+    assert s.logs
+    for log, goal, kind in zip(s.logs, s.goals, s.kinds, strict=True):
+        shown = check(log)
+        assert (shown.goal.key.hex(), shown.kind) == (goal, kind)
+
+
+@each_claim
+def test_what_is_proved_can_be_read(name: str) -> None:
+    """A derivation has lines, and every line has a reason in words or as a formula."""
+    result = settled(name).result
+    steps = result.correction_steps if result.verdict is Verdict.REFUTED else result.steps
+    if result.verdict is not Verdict.REFUTED or result.correction:
+        assert steps
+    assert all(re.search(r"[A-Za-z]{2}|\$.*=.*\$", s.reason) for s in steps)
+
+
+@each_claim
+def test_no_altered_log_passes_the_digest(name: str) -> None:
+    for log in settled(name).logs:
+        for description, altered in mutations(log, at_most=60, seed=1):
+            assert shown_by(altered) is None, description
+
+
+@each_claim
+def test_an_altered_log_that_is_sealed_again_shows_nothing_false(name: str) -> None:
+    """What is left of the same statement is another proof of it: a name, an order, a spare fact."""
+    for log in settled(name).logs:
+        survivors = accepted_as_the_same(log, reseal=True, at_most=RESEALED, seed=2)
+        assert all(in_a_witness(description) for description, _ in survivors)
+
+
+@each_claim
+def test_the_claim_says_what_the_source_says(name: str) -> None:
+    claim: Claim = CLAIMS[name]
+    assert len(claim.source.says) > 20
+    assert claim.source.places
+    assert all(re.fullmatch(r"[AB]\d\d", p) for p in claim.source.places)
+
+
+def test_the_same_seed_gives_the_same_twins() -> None:
+    name = next(iter(CLAIMS))
+    twin = CLAIMS[name].twin
+    assert twin is not None
+    assert twin.run(3, name) == twin.run(3, name)
