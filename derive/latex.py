@@ -254,7 +254,9 @@ class _Printer:
         sign = r"\sum" if t.op == "sum" else r"\prod"
         top = self._before(size)
         level = _SUM if t.op == "sum" else _MUL
-        return rf"{sign}_{{{name(i)}=0}}^{{{top}}} {inner.term(body, level)}"
+        text = inner.term(body, level)
+        gap = r"\;" if text.startswith((r"\sum", r"\prod")) else ""  # wide limits would touch
+        return rf"{sign}_{{{name(i)}=0}}^{{{top}}} {gap}{text}"
 
     def _before(self, size: Term) -> str:
         """The last index of a range: n - 1 for n, and n for n + 1."""

@@ -275,9 +275,7 @@ def _flat(groups: Iterable[list[str]]) -> list[str]:
 
 
 def _hypothesis(h: HypothesisView, r: Result, style: Style) -> list[str]:
-    met = r.verdict is Verdict.REFUTED
-    use = "met by the counterexample" if met else wording.USED[h.used]
-    status = f"{wording.ORIGIN[h.origin]}, {use}"
+    status = wording.status(h, r.verdict)
     note = f"{status}: {style.prose(h.note)}" if h.note else status
     return [*_formula(style.math(h.latex)), *wrap(note, "    ", width=WIDTH - LABEL)]
 

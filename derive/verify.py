@@ -331,7 +331,7 @@ def _refuted_at(claim: Claim, work: _Work, values: Values, roots: list[Theorem])
 
 
 def _with_correction(claim: Claim, work: _Work, values: Values) -> Settled:
-    proved = _Proved((), frozenset())
+    proved = _Proved((), frozenset((*work.declared, *work.given)))  # the counterexample meets them
     correction: str | None = None
     steps: tuple[StepView, ...] = ()
     if claim.correction is not None:

@@ -100,7 +100,7 @@ def _one_line(counterexample: CounterexampleView) -> str:
 def _claim(result: Result, key: str) -> Claim:
     blocks: list[Block] = [
         *_statement(result),
-        *_rows("Hypotheses", "H", [_hypothesis(h) for h in result.hypotheses]),
+        *_rows("Hypotheses", "H", [_hypothesis(h, result.verdict) for h in result.hypotheses]),
         *_rows("Derivation", "", [_step(s) for s in result.steps]),
         *_rows("Axioms", "A", [_axiom(a) for a in result.axioms]),
         *_verdict(result),
@@ -128,8 +128,8 @@ def _rows(label: str, prefix: str, rows: list[Row]) -> list[Block]:
     return [Rows(label, numbered)] if numbered else []
 
 
-def _hypothesis(hypothesis: HypothesisView) -> Row:
-    status = f"{wording.ORIGIN[hypothesis.origin]}, {wording.USED[hypothesis.used]}"
+def _hypothesis(hypothesis: HypothesisView, verdict: Verdict) -> Row:
+    status = wording.status(hypothesis, verdict)
     return Row("", hypothesis.latex, "", (status, hypothesis.note))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from derive.result import Origin, Verdict
+from derive.result import HypothesisView, Origin, Verdict
 
 NAME: Final = {
     Verdict.PROVED: "proved",
@@ -27,8 +27,15 @@ MEANING: Final = {
 """In the order in which a reader needs them: what is wrong first."""
 
 ORIGIN: Final = {Origin.SOURCE: "from the source", Origin.ADDED: "added"}
-USED: Final = {True: "used", False: "not needed"}
+_USED: Final = {True: "used", False: "not needed"}
 REPLAYED: Final = {
     True: "The proof log was replayed by the independent checker.",
     False: "No proof log was replayed.",
 }
+
+
+def status(hypothesis: HypothesisView, verdict: Verdict) -> str:
+    """Who states the hypothesis, and what becomes of it."""
+    refuted = verdict is Verdict.REFUTED
+    use = "met by the counterexample" if refuted else _USED[hypothesis.used]
+    return f"{ORIGIN[hypothesis.origin]}, {use}"
