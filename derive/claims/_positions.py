@@ -173,4 +173,4 @@ def encodings() -> list[tuple[int, np.ndarray]]:
 
 
 def offsets(rng: np.random.Generator) -> list[float]:
-    return [0.0, 1.0, 37.0, -250.0, *rng.uniform(-99, 99, 3)]
+    return [0.0, 37.0, -250.0, float(rng.uniform(-99, 99))]

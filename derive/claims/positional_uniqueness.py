@@ -70,8 +70,9 @@ ORDER = 31
 m, n, turns = integer("k"), integer("l"), integer("m")
 
 
-def show_first_frequency(p: Prover) -> None:
-    p.calc(
+def first_frequency(p: Prover) -> Theorem:
+    """omega_0 = 1."""
+    return p.calc(
         omega[0],
         (over(1, power(10000, over(0, d))), "the first frequency, by definition", p.hyp(1)),
         (1, "whatever the base and the width are"),
@@ -90,18 +91,18 @@ def injective(first: Any, second: Any) -> Any:
 ON_INTEGERS = forall([m, n], injective(m, n))
 
 
-def in_first_pair(p: Prover, position: Any, f: str) -> Theorem:
-    """PE(p, 0) = sin p or PE(p, 1) = cos p."""
-    _, frequencies, sines, cosines = (p.hyp(e) for e in range(4))
-    stated = p.at({"sin": sines, "cos": cosines}[f], position, 0)
+def in_first_pair(p: Prover, unit: Theorem, position: Any, f: str) -> Theorem:
+    """PE(p, 0) = sin p or PE(p, 1) = cos p, from omega_0 = 1."""
+    stated = p.at(p.hyp({"sin": 2, "cos": 3}[f]), position, 0)
     component, x = stated.conclusion.children[0], p.term(position)
-    unit = p.equal(omega[0], 1, frequencies, show=False)
     return p.rewrite(unit, stated, lambda w: T.eq(component, T.fn(f, T.mul(x, w))))
 
 
-def agree_in_first_pair(p: Prover, same: Theorem, first: Any, second: Any, f: str) -> Theorem:
+def agree_in_first_pair(
+    p: Prover, unit: Theorem, same: Theorem, first: Any, second: Any, f: str
+) -> Theorem:
     """sin p = sin q or cos p = cos q, from the equality of that component."""
-    left, right = (in_first_pair(p, x, f) for x in (first, second))
+    left, right = (in_first_pair(p, unit, x, f) for x in (first, second))
     return p.equal(
         T.fn(f, p.term(first)),
         T.fn(f, p.term(second)),
@@ -133,10 +134,10 @@ def no_turns(p: Prover, one: Theorem, whole: Any) -> Theorem:
 
 def prove_unique(p: Prover) -> Theorem:
     def same_position(same: Theorem) -> Theorem:
-        show_first_frequency(p)
+        unit = first_frequency(p)
         wide = p.order(at_most(2, d), (1, p.hyp(0)))
-        sin_same = agree_in_first_pair(p, p.at(same, 0), m, n, "sin")
-        cos_same = agree_in_first_pair(p, p.at(same, 1, facts=[wide]), m, n, "cos")
+        sin_same = agree_in_first_pair(p, unit, p.at(same, 0), m, n, "sin")
+        cos_same = agree_in_first_pair(p, unit, p.at(same, 1, facts=[wide]), m, n, "cos")
         gap = minus(m, n)
         one = p.calc(
             cos(gap),
@@ -333,8 +334,8 @@ def prove_sines(p: Prover) -> Theorem:
     x, y, half = over(plus(m, n), 2), over(minus(m, n), 2), Fraction(1, 2)
 
     def same_position(same: Theorem) -> Theorem:
-        show_first_frequency(p)
-        sines = agree_in_first_pair(p, p.at(same, 0), m, n, "sin")
+        unit = first_frequency(p)
+        sines = agree_in_first_pair(p, unit, p.at(same, 0), m, n, "sin")
         zero = p.calc(
             times(sin(y), cos(x)),
             (
@@ -401,8 +402,8 @@ def prove_cosines(p: Prover) -> Theorem:
     x, y, half = over(plus(m, n), 2), over(minus(m, n), 2), Fraction(1, 2)
 
     def same_position(same: Theorem) -> Theorem:
-        show_first_frequency(p)
-        cosines = agree_in_first_pair(p, p.at(same, 0), m, n, "cos")
+        unit = first_frequency(p)
+        cosines = agree_in_first_pair(p, unit, p.at(same, 0), m, n, "cos")
         zero = p.calc(
             times(sin(y), sin(x)),
             (
@@ -522,8 +523,8 @@ def twin_distance(_rng: np.random.Generator) -> list[Trial]:
 
     trials = []
     for width, encoding in encodings():
-        measured = ((encoding[:, None] - encoding[:40]) ** 2).sum(axis=2)
-        gap = POSITIONS[:, None] - POSITIONS[:40]
+        measured = ((encoding[:, None] - encoding[:10]) ** 2).sum(axis=2)
+        gap = POSITIONS[:, None] - POSITIONS[:10]
         claimed = 4 * sum(np.sin(w * gap / 2) ** 2 for w in frequencies(width))
         trials.append(agree(measured, claimed, f"d={width}", 1e-11))
     return trials
