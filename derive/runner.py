@@ -9,10 +9,12 @@ from __future__ import annotations
 import contextlib
 import json
 import multiprocessing
+import queue
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -42,6 +44,7 @@ NEEDS: Final = {
 }
 GRACE_SECONDS: Final = 5.0
 _LONGEST_TIMER: Final = 1e8
+_END: Final = object()
 
 
 @dataclass(frozen=True)
@@ -67,21 +70,23 @@ def verify(
     report = progress or (lambda *_: None)
     ids = [c.id for c in claims]
 
-    def run(stage: str, tasks: Sequence[_Task]) -> list[_Done]:
-        return _run(tasks, jobs, lambda done, last: report(stage, done, len(ids), ids[last]))
+    def tell(stage: str) -> Tick:
+        return lambda done, last: report(stage, done, len(ids), ids[last])
 
-    proofs = run("proofs", [_Task(partial(settle, c), time_limit) for c in claims])
-    logs = [log for p in proofs if p.value is not None for log in p.value.logs]
-    with _Replay(logs) as replay:
-        twins = run(
-            "twins",
-            [_twin_task(c, p, seed, time_limit) for c, p in zip(claims, proofs, strict=True)],
-        )
+    tasks = [_Task(partial(settle, c), time_limit) for c in claims]
+    with _Replay() as replay, _Twins(claims, seed, jobs, time_limit) as twins:
+
+        def send(proof: _Done) -> None:
+            for log in proof.value.logs if proof.value is not None else ():
+                replay.send(log)
+
+        proofs = _run(tasks, jobs, tell("proofs"), send)
+        evidence = twins.results(proofs, tell("twins"))
         patience = None if time_limit is None else GRACE_SECONDS + time_limit * len(claims)
         answers = iter(replay.answers(patience))
     return [
         _judge(c, p, t, [next(answers) for _ in (p.value.logs if p.value else ())])
-        for c, p, t in zip(claims, proofs, twins, strict=True)
+        for c, p, t in zip(claims, proofs, evidence, strict=True)
     ]
 
 
@@ -172,38 +177,52 @@ def _objection(answer: Any, goal: str, kind: str, listed: set[str]) -> str:
 
 
 class _Replay:
-    """The checker at work in a process of its own, isolated from everything but the kernel."""
+    """The checker at work in a process of its own, isolated from everything but the kernel.
 
-    def __init__(self, logs: Sequence[Any]) -> None:
-        self._count = len(logs)
+    It starts at once and answers each log while the next ones are still being made.  A thread
+    feeds it, so that a slow checker does not hold up the proofs.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
         self._files = contextlib.ExitStack()
-        self._process: subprocess.Popen[bytes] | None = None
-        if logs:
-            given = self._file()
-            given.write(json.dumps(logs).encode())
-            given.seek(0)
-            self._answers, self._messages = self._file(), self._file()
-            self._process = subprocess.Popen(
-                _checker(), stdin=given, stdout=self._answers, stderr=self._messages
-            )
+        self._answers, self._messages = self._file(), self._file()
+        self._process = subprocess.Popen(
+            _checker(), stdin=subprocess.PIPE, stdout=self._answers, stderr=self._messages
+        )
+        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._feeder = threading.Thread(target=self._feed, daemon=True)
 
     def _file(self) -> IO[bytes]:
         return self._files.enter_context(tempfile.TemporaryFile())
 
+    def send(self, log: Any) -> None:
+        """Give a log to the checker."""
+        if not self._feeder.is_alive():
+            self._feeder.start()
+        self._count += 1
+        self._queue.put(log)
+
+    def _feed(self) -> None:
+        assert self._process.stdin is not None
+        # a checker that has ended reads nothing; `answers` tells why
+        with contextlib.suppress(BrokenPipeError), self._process.stdin as pipe:
+            while (log := self._queue.get()) is not _END:
+                pipe.write(json.dumps(log).encode() + b"\n")
+                pipe.flush()
+
     def answers(self, patience: float | None) -> list[Any]:
         """One answer for each log; waits at most `patience` seconds."""
-        if self._process is None:
+        if self._count == 0:
             return []
+        self._queue.put(_END)
         try:
             status = self._process.wait(patience)
         except subprocess.TimeoutExpired:
             return self._refusal("the checker ran over the time limit")
         self._answers.seek(0)
-        try:
-            found = json.load(self._answers)
-        except ValueError:
-            found = None
-        if status == 0 and isinstance(found, list) and len(found) == self._count:
+        found = _answers_in(self._answers.read())
+        if status == 0 and len(found) == self._count:
             return found
         self._messages.seek(0)
         last = self._messages.read().decode(errors="replace").strip().splitlines()[-1:]
@@ -221,10 +240,23 @@ class _Replay:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._process is not None and self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
+        self._queue.put(_END)
+        self._process.kill()
+        self._process.wait()
+        if self._feeder.is_alive():
+            self._feeder.join()
+        elif self._process.stdin is not None:
+            self._process.stdin.close()
         self._files.close()
+
+
+def _answers_in(text: bytes) -> list[Any]:
+    """The answers, one on a line; none if a line is not an answer."""
+    try:
+        found = [json.loads(line) for line in text.splitlines()]
+    except ValueError:
+        return []
+    return found if all(isinstance(a, dict) for a in found) else []
 
 
 def _checker() -> list[str]:
@@ -239,6 +271,49 @@ def _checker() -> list[str]:
         "runpy.run_module('derive.kernel.check', run_name='__main__', alter_sys=True)"
     )
     return [sys.executable, "-I", "-S", "-c", start, root]
+
+
+# ---------------------------------------------------------------------------- twins
+
+
+class _Twins:
+    """The twins of all claims, computed in a process of their own beside the proofs.
+
+    Under a time limit a twin has what the proof has left of it, so that the twins come after the
+    proofs, as they do if several claims are settled at once.
+    """
+
+    def __init__(
+        self, claims: Sequence[Claim], seed: int, jobs: int, time_limit: float | None
+    ) -> None:
+        self._claims, self._seed, self._jobs, self._limit = claims, seed, jobs, time_limit
+        self._child: _Child | None = None
+        if jobs == 1 and time_limit is None and len(claims) > 1 and _can_fork():
+            tasks = [_twin_task(c, _Done(), seed, None) for c in claims]
+            together = _Task(lambda: [_here(t) for t in tasks], None)
+            self._child = _Child(multiprocessing.get_context("fork"), 0, together)
+
+    def results(self, proofs: Sequence[_Done], tick: Tick) -> list[_Done]:
+        if self._child is not None:
+            found = self._child.finish(answered=True).value
+            self._child = None
+            if found is not None:
+                for place in range(len(found)):
+                    tick(place + 1, place)
+                return list(found)
+        # each on its own, where one of them has ended the process of all
+        tasks = [
+            _twin_task(c, p, self._seed, self._limit)
+            for c, p in zip(self._claims, proofs, strict=True)
+        ]
+        return _run(tasks, max(self._jobs, 2), tick)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._child is not None:
+            self._child.end()
 
 
 # ---------------------------------------------------------------------------- tasks
@@ -270,13 +345,26 @@ class _TimeUp(BaseException):
 Tick = Callable[[int, int], None]
 
 
-def _run(tasks: Sequence[_Task], jobs: int, tick: Tick) -> list[_Done]:
-    if jobs > 1 and len(tasks) > 1 and "fork" in multiprocessing.get_all_start_methods():
-        return _in_children(tasks, jobs, tick)
+def _can_fork() -> bool:
+    return "fork" in multiprocessing.get_all_start_methods()
+
+
+def _run(
+    tasks: Sequence[_Task], jobs: int, tick: Tick, then: Callable[[_Done], None] | None = None
+) -> list[_Done]:
+    """Do all tasks; `then` sees what came of them, in their order."""
     out = []
+    if jobs > 1 and len(tasks) > 1 and _can_fork():
+        out = _in_children(tasks, jobs, tick)
+        if then is not None:
+            for done in out:
+                then(done)
+        return out
     for place, task in enumerate(tasks):
         out.append(_here(task))
         tick(place + 1, place)
+        if then is not None:
+            then(out[-1])
     return out
 
 
@@ -374,7 +462,12 @@ class _Child:
         with warnings.catch_warnings():
             # Python 3.12 warns of forking beside NumPy's idle threads, which hold no locks.
             warnings.simplefilter("ignore", DeprecationWarning)
-            self._process.start()
+            # an interrupt waits until the child has set how it takes one
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                self._process.start()
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
         sender.close()
 
     def seconds_left(self) -> float:
@@ -406,6 +499,7 @@ class _Child:
 
 def _do_and_send(task: _Task, sender: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     done = _here(task)
     try:
         sender.send(done)

@@ -1,8 +1,9 @@
 """The checker: replays a proof log and says what it shows.
 
-``python -m derive.kernel.check`` reads one JSON list of logs from standard input and prints one
-JSON list of answers.  It runs no search and imports neither SymPy nor NumPy: every step is given
-to the rule that it names, and the sequent that comes out has to be the one that the log claims.
+``python -m derive.kernel.check`` reads logs from standard input, one JSON object on each line, and
+prints one answer on a line for each.  It runs no search and imports neither SymPy nor NumPy: every
+step is given to the rule that it names, and the sequent that comes out has to be the one that the
+log claims.
 """
 
 from __future__ import annotations
@@ -147,30 +148,24 @@ def at_values(p: Term, values: dict[Term | str, Term | Lam]) -> Term:
     return T.substitute(p, scalars, tensors)
 
 
-def main() -> int:
-    """Read logs, print for each what it shows or why it is rejected."""
+def answer(line: str) -> dict[str, Any]:
+    """What the log on a line of text shows, or why it is rejected."""
     try:
-        logs = json.load(sys.stdin)
-    except (ValueError, RecursionError) as error:
-        logs = error
-    if not isinstance(logs, list):
-        print(f"check: the input is not a JSON list of logs: {logs}", file=sys.stderr)
-        return 2
-    answers = []
-    for log in logs:
-        try:
-            shown = check(log)
-            answers.append(
-                {
-                    "accepted": True,
-                    "kind": shown.kind,
-                    "goal": shown.goal.key.hex(),
-                    "axioms": sorted(shown.axioms),
-                }
-            )
-        except KernelError as error:
-            answers.append({"accepted": False, "reason": str(error)})
-    json.dump(answers, sys.stdout)
+        shown = check(json.loads(line))
+    except (KernelError, ValueError, RecursionError) as error:
+        return {"accepted": False, "reason": str(error)}
+    return {
+        "accepted": True,
+        "kind": shown.kind,
+        "goal": shown.goal.key.hex(),
+        "axioms": sorted(shown.axioms),
+    }
+
+
+def main() -> int:
+    """Answer every line of standard input."""
+    for line in sys.stdin:
+        print(json.dumps(answer(line)), flush=True)
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import subprocess
 from dataclasses import replace
 
@@ -196,7 +195,7 @@ def test_the_checker_is_the_one_beside_the_program(monkeypatch, tmp_path, claims
         (tmp_path / name).write_text("raise SystemExit('hijacked')\n")
     fake = tmp_path / "derive" / "kernel"
     fake.mkdir(parents=True)
-    (fake / "check.py").write_text("print('[{\"accepted\": true}]')\n")
+    (fake / "check.py").write_text("print('{\"accepted\": true}')\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert all(r.replayed for r in runner.verify(claims[:3]))
@@ -209,7 +208,7 @@ def test_the_checker_loads_neither_sympy_nor_numpy():
         "; sys.exit(str(sorted({'sympy', 'numpy', 'derive.claim'} & set(sys.modules))))"
     )
     command[place] = command[place].replace("run_name='__main__'", "run_name='check'")
-    run = subprocess.run(command, input=b"[]", capture_output=True, check=False)
+    run = subprocess.run(command, input=b"", capture_output=True, check=False)
     assert run.stderr.strip() == b"[]"
 
 
@@ -218,14 +217,12 @@ def test_one_process_replays_everything(monkeypatch, claims):
     popen = subprocess.Popen
 
     def counting(*args, **options):
-        started.append(json.loads(options["stdin"].read()))
-        options["stdin"].seek(0)
+        started.append(args)
         return popen(*args, **options)
 
     monkeypatch.setattr(runner.subprocess, "Popen", counting)
-    runner.verify(claims)
+    assert sum(r.replayed for r in runner.verify(claims)) == 3
     assert len(started) == 1
-    assert len(started[0]) >= 5
 
 
 def test_progress_is_told(claims):

@@ -294,18 +294,16 @@ def test_writing_refuses_what_it_cannot_read() -> None:
 # ---------------------------------------------------------------------------- the program
 
 
-def run(text: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> tuple[int, str, str]:
+def run(text: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> tuple[int, list[Any]]:
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     status = checker.main()
-    out = capsys.readouterr()
-    return status, out.out, out.err
+    return status, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
 def test_the_program_answers_for_every_log(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     good = LOGS["absolute"]()
     logs = [good, {**good, "kind": "witness"}, None, LOGS["false_root"]()]
-    status, out, _ = run(json.dumps(logs), monkeypatch, capsys)
-    answers = json.loads(out)
+    status, answers = run("\n".join(map(json.dumps, logs)), monkeypatch, capsys)
     assert status == 0
     assert [a["accepted"] for a in answers] == [True, False, False, True]
     assert answers[0]["axioms"] == ["abs-nonneg"]
@@ -313,11 +311,16 @@ def test_the_program_answers_for_every_log(monkeypatch: pytest.MonkeyPatch, caps
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "1", '{"a": 1}', "null", "[" * 10**5, "[1" + "0" * 9999 + "]"]
+    "text", ["\n", "{", "1", '{"a": 1}', "[]", "null", "[" * 10**5, "[1" + "0" * 9999 + "]"]
 )
-def test_input_that_is_no_list_of_logs(
+def test_a_line_that_is_no_log_is_rejected_and_the_next_one_read(
     text: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    status, out, err = run(text, monkeypatch, capsys)
-    assert (status, out) == (2, "")
-    assert err.startswith("check: ")
+    good = json.dumps(LOGS["absolute"]())
+    status, answers = run(text.rstrip("\n") + "\n" + good, monkeypatch, capsys)
+    assert status == 0
+    assert [a["accepted"] for a in answers] == [False, True]
+
+
+def test_no_logs_are_no_answers(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    assert run("", monkeypatch, capsys) == (0, [])
