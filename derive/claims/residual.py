@@ -965,6 +965,8 @@ def twin_layer_order(rng: np.random.Generator) -> Iterator[Trial]:
         diagonal = [np.diag(np.diag(m)) for m in (first, second)]
         for pair in ((first, second), diagonal):
             one_way, other_way = (linear_stack_gradient(p, cotangent) for p in (pair, pair[::-1]))
+            factors = [np.eye(width) + jacobian for jacobian in pair]
+            yield agree(one_way, cotangent @ factors[1] @ factors[0], "the last layer first")
             gap = np.abs(cotangent @ (pair[1] @ pair[0] - pair[0] @ pair[1])).max()
             if gap > 1e-3:
                 yield differs(one_way, other_way, by=0.9 * gap, what=f"width {width}")
