@@ -188,19 +188,28 @@ def same_length(p: Prover, entries: Theorem) -> Theorem:
 
 
 def by_squares(p: Prover, smaller: Any, larger: Any, squares: Theorem) -> Theorem:
-    """From s^2 <= t^2, where t is not negative: s <= t."""
+    """From s^2 <= t^2, where t is known not to be negative: s <= t."""
     s, t = p.term(smaller), p.term(larger)
+    sign = p.order(T.le(T.ZERO, t))
+    exactly = p.order(T.le(T.power(s, 2), T.power(t, 2)), (1, squares))
+    return use(p, p.at(root_law(p), s, t), sign, exactly)
+
+
+def root_law(p: Prover) -> Theorem:
+    """For all reals s, t: if 0 <= t and s^2 <= t^2, then s <= t."""
+    s, t = T.var("s"), T.var("t")
     goal = T.le(s, t)
-    squares = p.order(T.le(T.power(s, 2), T.power(t, 2)), (1, squares))
+    with p.supposing(T.le(T.ZERO, t)) as sign, p.supposing(T.le(T.power(s, 2), T.power(t, 2))) as q:
 
-    def otherwise(case: Theorem) -> Theorem:
-        """t < s would give t^2 < s^2."""
-        above = p.order(
-            T.lt(T.power(t, 2), T.power(s, 2)), (1, case, case), (T.mul(T.num(2), t), case)
-        )
-        return infer("contradiction", [squares, infer("not-le", [above])], goal)
+        def otherwise(case: Theorem) -> Theorem:
+            """t < s would give t^2 < s^2, as (s - t)^2 + 2 t (s - t) is positive."""
+            above = p.order(
+                T.lt(T.power(t, 2), T.power(s, 2)), (1, case, case), (T.mul(T.num(2), t), case)
+            )
+            return infer("contradiction", [q, infer("not-le", [above])], goal)
 
-    return p.cases(p.dichotomy(s, t), lambda case: case, otherwise)
+        law = p.cases(p.dichotomy(s, t), lambda case: case, otherwise)
+    return p.for_all(p.discharge(p.discharge(law, q), sign), s, t)
 
 
 def at_most_its_size(p: Prover, s: Any) -> Theorem:
@@ -1164,9 +1173,9 @@ ONE_BLOCK = Claim(
     ),
     given=(SMALL,),
     proof=prove_one_block,
-    twin=Twin("length of a gradient behind a linear branch of given norm",
-              twin_one_block),
-    remark=r"True for any $\rho$; the lower bound says something only for $\rho < 1$.",
+    twin=Twin("length of a gradient behind a linear branch of given norm", twin_one_block),
+    remark=r"$g$ is the gradient by $y$, $J$ the Jacobian of $f$ at $x$, $g\,(I + J)$ the gradient "
+    r"by $x$. True for any $\rho$; the lower bound says something only for $\rho < 1$.",
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1205,7 +1214,12 @@ def twin_aligned(rng: np.random.Generator) -> Iterator[Trial]:
 ALIGNED = Claim(
     id="residual/aligned-branch",
     title="A branch that does not turn against its input shortens no gradient",
-    source=ONE_BLOCK.source,
+    source=Source(
+        DERIVATIONS,
+        ("A30",),
+        r"Even if $\partial f/\partial x$ is small, the gradient passes through the $+1$ path. "
+        r"Here: it loses nothing of its length.",
+    ),
     statement=at_most(length(at(g)), length(passed(at(g), at(J)))),
     added=(
         Added(
@@ -1217,8 +1231,7 @@ ALIGNED = Claim(
     ),
     witness=Example({d: 2, g: [1, 2], J: [[1, -1], [1, 1]]}, auto.prove),
     proof=prove_aligned,
-    twin=Twin("length of a gradient behind a branch with such a Jacobian",
-              twin_aligned),
+    twin=Twin("length of a gradient behind a branch with such a Jacobian", twin_aligned),
     expected=Verdict.CONDITIONAL,
 )  # fmt: skip
 
@@ -1275,8 +1288,10 @@ VANISHING = Claim(
     ),
     proof=prove_vanishing,
     twin=Twin("a gradient that a branch maps to its negative", twin_vanishing),
-    remark=r"So a block passes every $g \ne 0$ if and only if $-1$ is not an eigenvalue of $J$. "
-    r"The danger is not a small $J$, but one that is close to $-I$ in some direction.",
+    remark=r"$g$ is the gradient by $y$ and $J$ the Jacobian of $f$ at $x$; on the left stands "
+    r"that the gradient by $x$ is zero. So a block passes every $g \ne 0$ if and only if $-1$ is "
+    r"not an eigenvalue of $J$. The danger is not a small $J$, but one that is close to $-I$ in "
+    r"some direction.",
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1373,9 +1388,9 @@ NO_VANISHING = Claim(
     ),
     witness=Example({d: 2, rho: half, g: [1, 2], J: [[0, half], [-half, 0]]}, auto.prove),
     proof=prove_no_vanishing,
-    twin=Twin("gradients behind small branches, and behind f(x) = -x",
-              twin_no_vanishing),
-    remark=r"For $f(x) = -x$ the block is $y = 0$, and no gradient passes it.",
+    twin=Twin("gradients behind small branches, and behind f(x) = -x", twin_no_vanishing),
+    remark=r"$g$ is the gradient by $y$ and $J$ the Jacobian of $f$ at $x$. For $f(x) = -x$ the "
+    r"block is $y = 0$, and no gradient passes it.",
     expected=Verdict.CONDITIONAL,
 )  # fmt: skip
 
