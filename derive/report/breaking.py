@@ -105,7 +105,7 @@ class _Layout:
     def _line_cost(self, start: int, end: int) -> float:
         em = self._indent(start) + self._ends_em[end] - self._ends_em[start]
         if em > self._room:
-            return LINE_COST + _OVERFLOW_COST * (em - self._room)
+            return LINE_COST + _OVERFLOW_COST * (1.0 + em - self._room)
         slack = 0.0 if end == len(self._pieces) else 1.0 - em / self._room
         return LINE_COST + _SLACK_COST * slack * slack
 
