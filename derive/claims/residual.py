@@ -386,8 +386,8 @@ def prove_gradient(p: Prover) -> Theorem:
 
 
 def twin_gradient(rng: np.random.Generator) -> Iterator[Trial]:
-    """The loss is a sum of sines of the outputs, with random weights."""
-    from numeric import residual
+    """The loss is a sum of sines of the outputs, with random weights; then three tokens."""
+    from numeric import central_difference_error, residual, residual_vjp
 
     for width, point, weight, slopes in blocks(rng):
         steps = point + 1e-30j * np.eye(width)
@@ -397,6 +397,13 @@ def twin_gradient(rng: np.random.Generator) -> Iterator[Trial]:
         gradient = behind_block(point, weight, cotangent)
         yield agree(gradient, np.imag(values) / 1e-30, f"complex steps at width {width}")
         yield agree(gradient, cotangent @ factor, f"g (I + J) at width {width}")
+        error = central_difference_error(
+            lambda tokens, matrix: residual(tanh_branch(), tokens, matrix),
+            lambda tokens, matrix, g: residual_vjp(tanh_branch(), tokens, matrix, g),
+            (rng.standard_normal((3, width)), weight),
+            rng,
+        )
+        yield Trial(error, 1e-7, f"central differences at width {width}")
 
 
 GRADIENT = Claim(
@@ -818,6 +825,8 @@ def prove_layers(p: Prover) -> Theorem:
 
 
 def twin_layers(rng: np.random.Generator) -> Iterator[Trial]:
+    from numeric import complex_step_error, residual_stack, residual_stack_vjp
+
     for point, weights, cotangent in stacks(rng):
         gradients, jacobians = inside(point, weights, cotangent)
         jacobian_of_stack = np.eye(len(point))
@@ -826,8 +835,21 @@ def twin_layers(rng: np.random.Generator) -> Iterator[Trial]:
             jacobian_of_stack = (np.eye(len(point)) + jacobian) @ jacobian_of_stack
             reversed_order = reversed_order @ (np.eye(len(point)) + jacobian)
         yield agree(gradients[0], cotangent @ jacobian_of_stack, f"{len(weights)} layers")
+        branches = [tanh_branch()] * len(weights)
+        error = complex_step_error(
+            lambda tokens, matrices, layers=branches: residual_stack(layers, tokens, matrices),
+            lambda tokens, matrices, g, layers=branches: residual_stack_vjp(
+                layers, tokens, matrices, g
+            ),
+            (rng.standard_normal((3, len(point))), tuple(weights)),
+            rng,
+        )
+        yield Trial(error, 1e-11, f"complex steps through {len(weights)} layers")
         if len(weights) > 1 and len(point) > 1:
-            yield differs(gradients[0], cotangent @ reversed_order, by=1e-3, what="wrong order")
+            gap = np.abs(cotangent @ (jacobian_of_stack - reversed_order)).max()
+            yield differs(
+                gradients[0], cotangent @ reversed_order, by=0.9 * gap, what="wrong order"
+            )
 
 
 LAYERS = Claim(
@@ -1687,13 +1709,15 @@ def twin_idle(rng: np.random.Generator) -> Iterator[Trial]:
 
     for width, inner_width in ((1, 3), (4, 7)):
         weights = FeedForwardWeights.init(rng, width, inner_width)
-        weights = replace(weights, w_2=np.zeros_like(weights.w_2))
+        silent = np.zeros_like(weights.w_2)
+        weights = replace(weights, w_2=silent, b_1=np.full(inner_width, 3.0))
         point, cotangent = rng.standard_normal((2, 5, width))
         block = Sublayer(feed_forward, feed_forward_vjp)
         gradient, by_weights = residual_vjp(block, point, weights, cotangent)
         yield agree(gradient, cotangent, "the gradient passes unchanged", tolerance=0.0)
-        nothing = np.zeros_like(weights.w_2)
-        yield differs(by_weights.w_2, nothing, by=0.01, what="gradient by the output weights")
+        expected = np.maximum(0, point @ weights.w_1 + 3).T @ cotangent
+        yield agree(by_weights.w_2, expected, "gradient by the output weights")
+        yield differs(by_weights.w_2, silent, by=0.01, what="it is not zero")
 
 
 IDLE_BRANCH = Claim(
