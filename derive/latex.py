@@ -391,14 +391,16 @@ class _Printer:
 
     def _gradient(self, p: Term) -> str:
         dims, (function, point, value) = p.children[: p.data], p.children[p.data :]
-        plain = point.op == "app" and point.children == tuple(
-            T.bound(k) for k in reversed(range(p.data))
-        )
-        letters_for_it = [c for c in BY_SORT["tensor"] + DEFAULT if c not in self.taken]
-        x = str(point.data.head) if plain else letters_for_it[0]
+        entries = tuple(T.bound(k) for k in reversed(range(p.data)))
+        plain = point.op == "app" and point.children == entries and isinstance(point.data.head, str)
+        if plain and point.data.head not in T.free_symbols(function):
+            x = str(point.data.head)
+        else:  # the variable needs a name of its own
+            plain = False
+            x = next(c for c in BY_SORT["tensor"] + DEFAULT if c not in self.taken)
         value_open, letters, inner = self.open(value, dims)
         below = _indexed(name(x), [name(c) for c in letters])
-        text = self.term(T.instantiate(function, (x,)))
+        text = _Printer(inner.taken | {x}, inner.depth).term(T.instantiate(function, (x,)))
         at = "" if plain else rf"\Big|_{{{name(x)}={self._point(point, dims)}}}"
         return rf"\frac{{\partial}}{{\partial {below}}} {_fenced(text, '[]')}{at} = " + inner.term(
             value_open
