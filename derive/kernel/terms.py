@@ -400,7 +400,10 @@ Replacement = Term | Lam | str
 
 def map_children(t: Term, f: Callable[[Term, int], Term]) -> Term:
     """Rebuild `t` with `f(child, binders)` for every child."""
-    children = tuple(map(f, t.children, t.binds))
+    return _with_children(t, tuple(map(f, t.children, t.binds)))
+
+
+def _with_children(t: Term, children: tuple[Term, ...]) -> Term:
     return t if children == t.children else _node(t.op, t.data, children)
 
 
@@ -433,7 +436,11 @@ def instantiate(body: Term, values: Sequence[Replacement], depth: int = 0) -> Te
         if not isinstance(value, Term):
             raise KernelError("instantiate: a tensor stands where a number is needed")
         return lift(value, depth)
-    out = map_children(body, lambda c, n: instantiate(c, values, depth + n))
+    children = [
+        c if c.loose <= depth + n else instantiate(c, values, depth + n)
+        for c, n in zip(body.children, body.binds, strict=True)
+    ]
+    out = _with_children(body, tuple(children))
     if body.op == "app" and isinstance(body.data.head, int) and body.data.head >= depth:
         k = body.data.head - depth
         if k >= count:
@@ -506,7 +513,11 @@ def _substitute(
         return memo[t]
     if t in values:
         return values[t]
-    out = map_children(t, lambda c, _: _substitute(c, values, tensors, memo, symbols))
+    children = [
+        c if free_symbols(c).isdisjoint(symbols) else _substitute(c, values, tensors, memo, symbols)
+        for c in t.children
+    ]
+    out = _with_children(t, tuple(children))
     if t.op == "app" and t.data.head in tensors:
         lam = tensors[t.data.head]
         if t.data != Head(t.data.head, lam.arity):
