@@ -1,0 +1,168 @@
+"""Proofs that a closed formula is false, or true, at exact values.
+
+Evaluation settles most.  Where it does not see that two numbers with roots, exponentials or
+logarithms differ, their squares, exponentials or logarithms may show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Final
+
+from derive import auto
+from derive.candidates import table
+from derive.convert import Converter
+from derive.kernel import terms as T
+from derive.kernel.normal import Normaliser, Sign
+from derive.kernel.rules import Item, Theorem, evaluate, infer
+from derive.kernel.terms import KernelError, Lam, Term
+from derive.prover import Prover
+from derive.search import NotFound
+
+#: Quantifiers below one another of which instances are tried.
+DEPTH: Final = 2
+#: Sums of more terms are not squared.
+LARGEST: Final = 8
+
+
+def closed(p: Term) -> Theorem:
+    """A closed formula by evaluation or, where that does not tell, by a simple proof."""
+    try:
+        return infer("decide", [], p)
+    except KernelError:
+        if evaluate(p, Normaliser()) is False:
+            raise
+    if p.op == "not":
+        try:
+            return deny(p.children[0], 0)
+        except KernelError:
+            pass
+    try:
+        return auto.prove(Prover(Converter(), ()), p)
+    except NotFound as error:
+        raise KernelError(str(error)) from error
+
+
+def deny(p: Term, depth: int = DEPTH) -> Theorem:
+    """not p, for a closed formula p."""
+    try:
+        return infer("decide", [], T.negate(p))
+    except KernelError:
+        if evaluate(p, Normaliser()) is True:
+            raise
+    match p.op:
+        case "imp":
+            failing = deny(p.children[1], depth)
+            return infer("not-implies", [closed(p.children[0]), failing])
+        case "and":
+            return _counter_part(p, depth)
+        case "forall" if depth > 0:
+            return _counter_instance(p, depth)
+        case "eq" if _is_small(p):
+            return _unequal(p)
+        case "le" | "lt" if _is_small(p):
+            return _not_ordered(p)
+        case _:
+            raise KernelError(f"not known to be false: {T.show(p)}")
+
+
+def _counter_part(p: Term, depth: int) -> Theorem:
+    for k, part in enumerate(p.children):
+        try:
+            return infer("not-conj", [deny(part, depth)], T.negate(p), k)
+        except KernelError:
+            continue
+    raise KernelError(f"not known to be false: {T.show(p)}")
+
+
+def _counter_instance(p: Term, depth: int) -> Theorem:
+    for value in _instances(p):
+        try:
+            failing = deny(T.instantiate(p.children[-1], (value,)), depth - 1)
+        except KernelError:
+            continue
+        return infer("not-forall", [failing], T.negate(p), value)
+    raise KernelError(f"not known to be false: {T.show(p)}")
+
+
+def _instances(p: Term) -> Iterator[Term | Lam]:
+    sort, arity = p.data
+    if sort == "tensor":
+        entries: object = [1, -1, 2]
+        for _ in range(arity - 1):
+            entries = [entries, [0, 1, 0], [2, 0, -1]]
+        yield table(entries)
+        return
+    numbers: list[Fraction | int] = [1, 0, 2, 3]
+    if sort == "fin":
+        size = p.children[0]
+        numbers = list(range(int(min(size.data, 4)))) if size.op == "num" else [0]
+    elif sort in ("real", "int"):
+        numbers += [-1, -2] + ([Fraction(1, 2)] if sort == "real" else [])
+    yield from (T.num(q) for q in numbers if sort != "dim" or q >= 1)
+
+
+# ---------------------------------------------------------------------------- numbers
+
+_IMAGES: Final[tuple[Callable[[Term], Term], ...]] = (
+    lambda x: T.power(x, 2),
+    lambda x: T.fn("exp", x),
+    lambda x: T.fn("log", x),
+)
+
+
+def _is_small(p: Term) -> bool:
+    """Whether both sides are numbers that can be squared without harm."""
+    norm = Normaliser()
+    return not T.free_symbols(p) and all(len(norm.poly(c)) <= LARGEST for c in p.children)
+
+
+def _unequal(p: Term) -> Theorem:
+    """not a = b, since a - b is a product of other numbers, or f(a) = f(b) is false for some f."""
+    a, b = p.children
+    try:
+        return _nonzero_product(p)
+    except KernelError:
+        pass
+    hole = T.var("y", "real")
+    for f in _IMAGES:
+        try:
+            different = infer("decide", [], T.negate(T.eq(f(a), f(b))))
+            same = infer("linear-combination", [], T.eq(f(a), f(a)), 0, ())
+        except KernelError:
+            continue
+        supposed = infer("assume", [], p)
+        images = infer("leibniz", [supposed, same], hole, T.eq(f(a), f(hole)))
+        return _absurd(p, images, different)
+    raise KernelError(f"not known to be false: {T.show(p)}")
+
+
+def _nonzero_product(p: Term) -> Theorem:
+    """not a = b, since no factor of a - b vanishes."""
+    norm = Normaliser()
+    difference = norm.poly(T.sub(*p.children))
+    (m, c), *others = difference.items()
+    if others or m.indices or (c == 1 and len(m.factors) == 1):
+        raise KernelError(f"not a product: {T.show(p)}")
+    unknown = [t for t, _ in m.factors if norm.sign(t) not in (Sign.POS, Sign.NONZERO)]
+    facts = [deny(T.eq(t, T.ZERO), 0) for t in unknown]
+    return infer("decide", facts, T.negate(p))
+
+
+def _not_ordered(p: Term) -> Theorem:
+    """not a <= b, since not a^2 <= b^2, for a + b >= 0; the same for <."""
+    a, b = p.children
+    squares = T.le(T.power(a, 2), T.power(b, 2))
+    if p.op == "lt":
+        squares = T.lt(*squares.children)
+    different = infer("decide", [], T.negate(squares))
+    supposed = infer("assume", [], p)
+    item = Item(((0, ()),), T.add(a, b))
+    return _absurd(p, infer("order", [supposed], squares, 1, (item,)), different)
+
+
+def _absurd(p: Term, consequence: Theorem, denial: Theorem) -> Theorem:
+    """not p, from p |- q and not q."""
+    negation = infer("contradiction", [consequence, denial], T.negate(p))
+    return infer("deny", [negation], p)
