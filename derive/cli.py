@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import math
 import os
 import sys
@@ -316,6 +317,7 @@ def _chosen(patterns: Sequence[str]) -> tuple[Claim, ...]:
 def _results(claims: Sequence[Claim], **options: Any) -> list[Result]:
     from derive import runner
 
+    gc.set_threshold(200_000, 20, 20)  # terms are kept for good: looking for garbage finds none
     with _progress() as progress:
         return runner.verify(claims, progress=progress, **options)
 

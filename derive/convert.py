@@ -52,6 +52,7 @@ class Converter:
         self._shapes: dict[str, Any] = {}
         self._count = 0
         self._norm = Normaliser()
+        self._memo: dict[tuple[type, Any], Term] = {}
 
     # ------------------------------------------------------------------ terms
 
@@ -59,7 +60,14 @@ class Converter:
         """A real-valued expression; `scope` holds what the bound indices stand for."""
         if isinstance(e, Term):
             return e
-        return self._term(sp.sympify(e) if isinstance(e, int | Fraction) else e, scope or {})
+        if scope:
+            return self._term(e, scope)
+        key = (type(e), e)  # 1 is True and 1.0 for a dictionary
+        found = self._memo.get(key)
+        if found is None:
+            given = sp.sympify(e) if isinstance(e, int | Fraction) else e
+            found = self._memo[key] = self._term(given, {})
+        return found
 
     def _term(self, e: Any, scope: Scope) -> Term:
         if e in scope:

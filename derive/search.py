@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import permutations
 from typing import Final
 
@@ -148,23 +149,36 @@ class _Rewrite:
     def __init__(self, number: int, theorem: Theorem, work: Normaliser) -> None:
         self.number = number
         self.theorem = theorem
-        variables: list[Term] = []
-        c = theorem.conclusion
-        while c.op == "forall" and c.data[0] != "tensor":
-            v = T.var(f"?{number}_{len(variables)}", c.data[0], *c.children[:-1])
-            variables.append(v)
-            c = T.instantiate(c.children[-1], (v,))
-        self.usable = c.op == "eq"
-        if not self.usable:
-            return
-        left = c.children[0]
-        whole = work.poly(T.sub(*c.children))
-        start = work.poly(left.children[0] if left.op == "add" else left)
-        leads = [m for m in sorted(start, key=_weight) if m in whole]
-        self.usable = bool(leads)
-        if self.usable:
-            m = work.opened(leads[0])
-            self.lead = _Lead(tuple(variables), m.indices, m.factors, whole[leads[0]])
+        plain = not work.signs and not work.integers
+        lead = _plain_lead(theorem.conclusion) if plain else _lead(theorem.conclusion, work)
+        self.usable = lead is not None
+        if lead is not None:
+            self.lead = lead
+
+
+@cache
+def _plain_lead(conclusion: Term) -> _Lead | None:
+    return _lead(conclusion, Normaliser())
+
+
+def _lead(conclusion: Term, work: Normaliser) -> _Lead | None:
+    """What an equation under quantifiers replaces; None if it is of no use as a rule."""
+    variables: list[Term] = []
+    c = conclusion
+    while c.op == "forall" and c.data[0] != "tensor":
+        v = T.var(f"?{len(variables)}", c.data[0], *c.children[:-1])
+        variables.append(v)
+        c = T.instantiate(c.children[-1], (v,))
+    if c.op != "eq":
+        return None
+    left = c.children[0]
+    whole = work.poly(T.sub(*c.children))
+    start = work.poly(left.children[0] if left.op == "add" else left)
+    for m in sorted(start, key=_weight):
+        if m in whole:
+            opened = work.opened(m)
+            return _Lead(tuple(variables), opened.indices, opened.factors, whole[m])
+    return None
 
 
 def _weight(m: Monomial) -> tuple[int, object]:

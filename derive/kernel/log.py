@@ -135,15 +135,19 @@ def read_terms(encoded: Json) -> list[Term]:
     return out
 
 
+_PLAIN: Final[Mapping[str, Callable[..., Term]]] = {
+    "add": T.add, "mul": T.mul, "delta": T.delta, "sum": T.total, "prod": T.product,
+    "det": T.det, "E": T.expectation, "eq": T.eq, "le": T.le, "lt": T.lt, "and": T.conj,
+    "or": T.disj, "not": T.negate, "imp": T.implies, "isint": T.isint,
+}  # fmt: skip
+
+
 def _build(op: str, data: Json, children: tuple[Term, ...]) -> Term:
     """The node, made by its constructor, which has to give it back unchanged."""
-    make: dict[str, Callable[..., Term]] = {
-        "add": T.add, "mul": T.mul, "delta": T.delta, "sum": T.total, "prod": T.product,
-        "det": T.det, "E": T.expectation, "eq": T.eq, "le": T.le, "lt": T.lt, "and": T.conj,
-        "or": T.disj, "not": T.negate, "imp": T.implies, "isint": T.isint,
-    }  # fmt: skip
     t: Term
     match op, data:
+        case name, None if name in _PLAIN:
+            t = _PLAIN[name](*children)
         case "num", str():
             t = T.num(T.read_number(data))
         case "var", [str(name), str(sort), bool(random)]:
@@ -163,8 +167,6 @@ def _build(op: str, data: Json, children: tuple[Term, ...]) -> Term:
             t = T.grad(children[:r], *children[r:])
         case "diff", int(slot):
             t = T.differentiable(children[0], slot)
-        case name, None if name in make:
-            t = make[name](*children)
         case _:
             raise KernelError(f"log: there is no term {op!r} with data {data!r}")
     if t.op != op or t.children != children:

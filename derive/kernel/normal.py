@@ -65,6 +65,10 @@ def literal(p: Poly) -> Fraction | None:
     return p[UNIT] if len(p) == 1 and UNIT in p else None
 
 
+def _is_one(p: Poly) -> bool:
+    return len(p) == 1 and p.get(UNIT) == 1
+
+
 def plus(p: Poly, q: Poly, scale: Fraction | int = 1) -> Poly:
     """p + scale * q."""
     if not q or scale == 0:
@@ -139,7 +143,6 @@ def _prime_factors(n: int) -> tuple[tuple[int, int], ...] | None:
     return tuple(out)
 
 
-_ONE: Final = constant(1)
 #: A normal form and the evaluations that it took.
 _Known = tuple[Poly, frozenset[str]]
 #: Normal forms by facts and term.
@@ -169,7 +172,7 @@ class Normaliser:
 
     def poly(self, t: Term) -> Poly:
         """The normal form of a real-valued term without loose indices."""
-        if not _names_reserved(t):
+        if not T.is_reserved(t):
             return self._known(t)
         found = self._memo.get(t)
         if found is None:
@@ -262,9 +265,9 @@ class Normaliser:
     # ------------------------------------------------------------------ products
 
     def times(self, p: Poly, q: Poly) -> Poly:
-        if p == _ONE:
+        if _is_one(p):
             return q
-        if q == _ONE:
+        if _is_one(q):
             return p
         out: dict[Monomial, Fraction] = {}
         for m, c in p.items():
@@ -940,11 +943,6 @@ def _sign_of_total(signs: list[Sign]) -> Sign:
     if any(s < Sign.NONNEG for s in signs):
         return Sign.UNKNOWN
     return Sign.POS if Sign.POS in signs else Sign.NONNEG
-
-
-@cache
-def _names_reserved(t: Term) -> bool:
-    return any((s.data[0] if isinstance(s, Term) else s)[0] == "%" for s in T.free_symbols(t))
 
 
 def _is_at_rest(s: Term | str) -> bool:

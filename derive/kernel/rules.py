@@ -86,7 +86,7 @@ def infer(rule: str, premises: Sequence[Theorem] = (), *args: Any) -> Theorem:
     if not all(isinstance(p, Theorem) for p in premises):
         raise Refused(rule, "a premise is not a theorem")
     for t in _terms_in(args):
-        if any(_is_reserved(s) for s in T.free_symbols(t)):
+        if T.is_reserved(t):
             raise Refused(rule, f"the argument {t} uses a reserved name")
     try:
         made = step(tuple(premises), *args)
@@ -115,12 +115,6 @@ def _terms_in(args: Iterable[Any]) -> Iterator[Term]:
                 raise KernelError(f"{a!r} is not an argument of a rule")
 
 
-def _is_reserved(s: Term | str) -> bool:
-    """Names that begin with "%" belong to the kernel's own work on a term."""
-    name: str = s.data[0] if isinstance(s, Term) else s
-    return name.startswith("%")
-
-
 @cache
 def _why_not(formula: Term) -> str | None:
     """What keeps a formula from standing in a theorem.
@@ -133,10 +127,10 @@ def _why_not(formula: Term) -> str | None:
         return "is not a closed formula"
     if T.is_random(formula):
         return "has a random quantity outside an expectation"
+    if T.is_reserved(formula):
+        return "uses a reserved name"
     norm = Normaliser()
     for s in T.free_symbols(formula):
-        if _is_reserved(s):
-            return f"uses the reserved name {s}"
         if isinstance(s, Term) and s.data[1] == "fin":
             size = s.children[0]
             if T.is_random(size):

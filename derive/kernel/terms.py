@@ -174,10 +174,17 @@ def binders(op: str, data: Any, i: int) -> int:
 # ---------------------------------------------------------------------------- constructors
 
 
+_NUMBERS: dict[tuple[int, int], Term] = {}
+
+
 def num(q: int | Fraction) -> Term:
-    if isinstance(q, bool) or not isinstance(q, int | Fraction):
+    if type(q) is not int and type(q) is not Fraction:
         raise KernelError(f"num: {q!r} is not an exact rational")
-    return _node("num", Fraction(q), ())
+    pair = (q.numerator, q.denominator)
+    found = _NUMBERS.get(pair)  # faster than by the hash of a fraction
+    if found is None:
+        found = _NUMBERS[pair] = _node("num", Fraction(q), ())
+    return found
 
 
 ZERO: Final = num(0)
@@ -538,6 +545,12 @@ def free_symbols(t: Term) -> frozenset[Term | str]:
     for c in t.children:
         found |= free_symbols(c)
     return frozenset(found)
+
+
+@cache
+def is_reserved(t: Term) -> bool:
+    """Whether a name in `t` begins with "%": those belong to the kernel's own work on a term."""
+    return any((s.data[0] if isinstance(s, Term) else s)[0] == "%" for s in free_symbols(t))
 
 
 @cache
