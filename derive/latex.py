@@ -550,7 +550,8 @@ def _indexed(base: str, indices: list[str]) -> str:
     """A symbol with indices; they join the subscript that it has."""
     if not indices:
         return base
-    joined = ",".join(indices) if any(len(i) > 1 for i in indices) else r"\,".join(indices)
+    apart = base.startswith("\\mathrm") or any(len(i) > 1 for i in indices)
+    joined = ("," if apart else r"\,").join(indices)
     match = re.fullmatch(r"(.*?)_\{((?:[^{}]|\{[^{}]*\})*)\}((?:\^\{.*\})?)", base)
     if match:
         return f"{match[1]}_{{{match[2]},{joined}}}{match[3]}"

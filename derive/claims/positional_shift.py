@@ -245,7 +245,7 @@ def swapped_rotation() -> Any:
 
 TRANSPOSED = Claim(
     id="positional-encoding/rotation-transposed",
-    title="The same with the transposed matrix",
+    title="The transposed matrix turns every pair as well",
     source=source(
         "A19",
         r"The minus sign stands in the second row; with the minus sign in the first row the "
@@ -352,7 +352,7 @@ def twin_only_rotation(_rng: np.random.Generator) -> list[Trial]:
 
 UNIQUE_ROTATION = Claim(
     id="positional-encoding/rotation-only",
-    title="No other matrix does it",
+    title="No other matrix turns a pair at every position",
     source=source("A19", "The matrix that takes a pair to the shifted pair is written down."),
     statement=ONLY_ROTATION,
     given=ENCODING,
@@ -600,7 +600,7 @@ def twin_odd(_rng: np.random.Generator) -> list[Trial]:
 
 ODD = Claim(
     id="positional-encoding/odd-width",
-    title="At an odd width the last sine of a shifted position is a combination as well",
+    title="At an odd width a shift is linear as well",
     source=source(
         "A15 A18",
         r"The components are numbered $2i$ and $2i + 1$ for $i < d_{\text{model}}/2$; that the "

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Claim, Correction, Example, Given
+from derive.claim import Claim, Correction, Example
 from derive.claims._positions import (
     ENCODING,
     PE,
@@ -203,7 +203,7 @@ def twin_reals(rng: np.random.Generator) -> list[Trial]:
 
 UNIQUE_REAL = Claim(
     id="positional-encoding/unique-on-reals",
-    title="The same for real positions",
+    title="Different real positions have different encodings",
     source=source(
         "A16", "Different positions have different encodings; positions count whole tokens."
     ),
@@ -213,6 +213,8 @@ UNIQUE_REAL = Claim(
     correction=Correction(ON_INTEGERS, prove_unique, ENCODING),
     twin=Twin("positions that are a common period apart", twin_reals),
     expected=Verdict.REFUTED,
+    remark="There is a common period at the widths 2, 4 and 8. At the other even widths the "
+    "second frequency is irrational, so that there is none; that is not proved here.",
 )  # fmt: skip
 
 
@@ -264,13 +266,14 @@ def common_period(width: int) -> Example:
 def real_collision(width: int) -> Claim:
     return Claim(
         id=f"positional-encoding/unique-on-reals-width-{width}",
-        title=f"The same for real positions and width {width}",
+        title=f"At width {width} different real positions have different encodings",
         source=UNIQUE_REAL.source,
-        statement=injective(pos, other),
-        given=(Given(equal(d, width), "here all frequencies are powers of 1/10"), *ENCODING),
+        statement=implies(equal(d, width), injective(pos, other)),
+        given=ENCODING,
         counterexample=common_period(width),
         twin=UNIQUE_REAL.twin,
         expected=Verdict.REFUTED,
+        remark="All frequencies are powers of 1/10 at this width.",
     )
 
 
