@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from derive import search
+from derive import inequalities, lemmas, search
 from derive.kernel import terms as T
-from derive.kernel.normal import Normaliser
-from derive.kernel.rules import Theorem, infer
+from derive.kernel.rules import Theorem, fact_normaliser, infer
 from derive.kernel.terms import KernelError, Term
 from derive.prover import Prover
 
@@ -83,12 +82,13 @@ def _relation(p: Prover, goal: Term, splits: int) -> Theorem:
     try:
         return _directly(p, goal)
     except (search.NotFound, KernelError) as error:
-        if splits == 0:
-            raise
-        split = _split(goal, p)
-        if split is None:
-            raise
         failure = error
+    try:
+        return _with_lemmas(p, goal)
+    except (search.NotFound, KernelError):
+        split = _split(goal, p) if splits else None
+    if split is None:
+        raise failure
     try:
         a, b = split
         branch: Callable[[Theorem], Theorem] = lambda case: prove(p, goal, splits - 1)  # noqa: E731
@@ -109,6 +109,22 @@ def _directly(p: Prover, goal: Term) -> Theorem:
     return p.equal(a, b, *equations, *_identities(p, goal), show=False)
 
 
+def _with_lemmas(p: Prover, goal: Term) -> Theorem:
+    """The goal with facts and identities that are found from the functions in it."""
+    learned = lemmas.learn(p, goal)
+    if goal.op != "eq":
+        return inequalities.prove(p, goal)
+    a, b = goal.children
+    equations = [g for g in p.known() if _is_equation(g.conclusion)]
+    found = lemmas.equations(p, goal)
+    if found or learned:
+        try:
+            return p.equal(a, b, *equations, *_identities(p, goal), *found, show=False)
+        except (search.NotFound, KernelError):
+            pass
+    return lemmas.cleared(p, goal)
+
+
 def _is_equation(c: Term) -> bool:
     while c.op == "forall" and c.data[0] != "tensor":
         c = c.children[-1]
@@ -118,8 +134,7 @@ def _is_equation(c: Term) -> bool:
 def _identities(p: Prover, goal: Term) -> list[Theorem]:
     """Instances of axioms for the functions and composite inverses in the goal."""
     out: list[Theorem] = []
-    norm = Normaliser()
-    poly = norm.poly(T.sub(*goal.children))
+    poly = fact_normaliser("search", p.facts()).poly(T.sub(*goal.children))
     for t in search.inverses(poly):
         try:
             out.append(p.cancel(t))
@@ -133,15 +148,14 @@ def _identities(p: Prover, goal: Term) -> list[Theorem]:
 
 
 def _split(goal: Term, p: Prover) -> tuple[Term, Term] | None:
-    """A comparison that decides a maximum, minimum or absolute value in the goal."""
+    """A comparison that decides a maximum, minimum or absolute value in the goal, a short one."""
     done = {g.conclusion for g in p.facts()}
-    for t in T.subterms(goal):
-        if t.op != "fn" or t.data not in ("max", "min", "abs") or t.loose:
-            continue
+    found = []
+    for t in lemmas.free_functions(goal, "max", "min", "abs"):
         a, b = (T.ZERO, t.children[0]) if t.data == "abs" else t.children[:2]
         if T.le(a, b) not in done and T.lt(b, a) not in done and a is not b:
-            return a, b
-    return None
+            found.append((a, b))
+    return min(found, key=lambda s: sum(1 for c in s for _ in T.subterms(c)), default=None)
 
 
 def prove_obligations(

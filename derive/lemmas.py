@@ -1,0 +1,209 @@
+"""Theorems about the functions in a goal that the automatic prover may use.
+
+`learn` adds facts: roots of what is known not to be negative, the order of the arguments of
+maxima.  `equations` gives identities: logarithms of products, sines and cosines of sums, floors of
+numbers between 0 and 1.  `cleared` proves an equation of fractions by clearing denominators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations
+
+from derive import inequalities, search
+from derive.kernel import terms as T
+from derive.kernel.normal import UNIT, Monomial, Normaliser, Poly, monomial_term, to_term
+from derive.kernel.rules import Theorem, fact_normaliser, infer
+from derive.kernel.terms import KernelError, Term
+from derive.prover import Prover
+
+_FAILED = (search.NotFound, KernelError)
+
+
+def free_functions(goal: Term, *names: str) -> list[Term]:
+    """The terms with these functions that stand under no index."""
+    found = dict.fromkeys(t for t in T.subterms(goal) if t.op == "fn" and t.data in names)
+    return [t for t in found if not t.loose]
+
+
+# ---------------------------------------------------------------------------- facts
+
+
+def learn(p: Prover, goal: Term) -> bool:
+    """Add what can be known of roots and maxima in the goal; whether there was anything."""
+    before = {f.conclusion for f in p.facts()}
+    for t in free_functions(goal, "sqrt"):
+        _learn_root(p, t.children[0])
+    for t in free_functions(goal, "max", "min", "abs"):
+        a, b = (T.ZERO, t.children[0]) if t.data == "abs" else t.children[:2]
+        if len(t.children) <= 2 and any(c.op == "mul" for c in (a, b)):
+            _learn_order(p, a, b)
+    return any(f.conclusion not in before for f in p.facts())
+
+
+def _learn_root(p: Prover, x: Term) -> None:
+    known = {f.conclusion for f in p.facts()}
+    if T.le(T.ZERO, x) not in known:
+        try:
+            p.fact(p.nonneg(x))
+        except _FAILED:
+            return
+    root = T.fn("sqrt", x)
+    for f in p.facts():
+        if f.conclusion is T.lt(T.ZERO, root) and T.lt(T.ZERO, x) not in known:
+            try:
+                p.fact(p.order(T.lt(T.ZERO, x), (1, f, f)))
+            except _FAILED:
+                continue
+
+
+def _learn_order(p: Prover, a: Term, b: Term) -> None:
+    known = {f.conclusion for f in p.facts()}
+    for goal in (T.le(a, b), T.le(b, a)):
+        if goal in known:
+            return
+        try:
+            p.fact(inequalities.prove(p, goal))
+        except _FAILED:
+            continue
+
+
+# ---------------------------------------------------------------------------- identities
+
+
+def equations(p: Prover, goal: Term) -> list[Theorem]:
+    """Identities for the functions in the goal, as rules from left to right."""
+    return list(_equations(p, goal))
+
+
+def _equations(p: Prover, goal: Term) -> Iterator[Theorem]:
+    work = fact_normaliser("search", p.facts())
+    poly = work.poly(T.sub(*goal.children))
+    atoms = dict.fromkeys(t for m in poly for t, _ in m.factors if t.op == "fn")
+    for t in [t for t in atoms if inequalities.is_free(t)]:
+        try:
+            match t.data:
+                case "log":
+                    yield from _logarithm(p, work.poly(t.children[0]))
+                case "sin" | "cos":
+                    yield from _angle_sum(p, t.data, work.poly(t.children[0]))
+                case "floor":
+                    yield _floor_value(p, t, work.poly(t.children[0]), work)
+        except _FAILED:
+            continue
+
+
+def _logarithm(p: Prover, argument: Poly) -> Iterator[Theorem]:
+    """log(c a^k b^-1 ...) = log c + k log a - log b ..., for positive factors."""
+    if len(argument) != 1:
+        return
+    ((m, c),) = argument.items()
+    if m.indices:
+        return
+    parts = [] if c == 1 else [T.num(c)]
+    for t, e in m.factors:
+        parts += [t if e > 0 else T.inv(t)] * abs(e)
+    if parts and (len(parts) > 1 or parts[0].op == "pow"):
+        yield _log_of_product(p, parts)
+
+
+def _log_of_product(p: Prover, parts: list[Term]) -> Theorem:
+    first, *rest = parts
+    if not rest:
+        return _log_of_factor(p, first)
+    tail = T.mul(*rest)
+    positive = p.both(p.trivial(T.lt(T.ZERO, first)), p.trivial(T.lt(T.ZERO, tail)))
+    split = infer("modus-ponens", [p.axiom("log-product", first, tail), positive])
+    whole = T.fn("log", T.mul(first, tail))
+    head, inner = _log_of_factor(p, first), _log_of_product(p, rest)
+    total = T.add(head.conclusion.children[1], inner.conclusion.children[1])
+    return p.equal(whole, total, (1, split), (1, head), (1, inner), show=False)
+
+
+def _log_of_factor(p: Prover, t: Term) -> Theorem:
+    if t.op != "pow":
+        return p.equal(T.fn("log", t), T.fn("log", t), show=False)
+    x = t.children[0]
+    positive = p.both(p.trivial(T.lt(T.ZERO, x)), p.trivial(T.lt(T.ZERO, t)))
+    split = infer("modus-ponens", [p.axiom("log-product", x, t), positive])
+    return p.equal(T.fn("log", t), T.neg(T.fn("log", x)), (-1, split), show=False)
+
+
+def _angle_sum(p: Prover, name: str, argument: Poly) -> Iterator[Theorem]:
+    """sin(a + b) and cos(a + b), where a is the first term of the argument; cos^2 + sin^2 = 1."""
+    x = to_term(argument)
+    yield p.axiom("pythagoras", x)
+    square, rest = T.power(T.fn("cos", x), 2), T.power(T.fn("sin", x), 2)
+    yield p.equal(square, T.sub(T.ONE, rest), (1, p.axiom("pythagoras", x)), show=False)
+    terms = [monomial_term(m, c) for m, c in argument.items()]
+    if len(terms) == 1:
+        ((m, c),) = argument.items()
+        if c.denominator != 1 or c not in (2, -2):
+            return
+        terms = [monomial_term(m, c / 2)] * 2
+        yield p.axiom("pythagoras", terms[0])
+    first, rest = terms[0], T.add(*terms[1:])
+    yield p.axiom(f"{name}-add", first, rest)
+
+
+def _floor_value(p: Prover, t: Term, argument: Poly, work: Normaliser) -> Theorem:
+    """floor(x) = k for an integer k with k <= x < k + 1; k is a sum of terms of x, rounded up."""
+    whole = [monomial_term(m, Fraction(1)) for m in argument if m != UNIT and not m.indices]
+    whole = [x for x in whole if work.is_int(x)][:3]
+    for count in range(len(whole) + 1):
+        for chosen in combinations(whole, count):
+            try:
+                return _floor_is(p, t, T.add(*chosen))
+            except _FAILED:
+                continue
+    raise search.NotFound(T.eq(t, T.ZERO), T.show(t))
+
+
+def _floor_is(p: Prover, t: Term, k: Term) -> Theorem:
+    x = t.children[0]
+    low = inequalities.prove(p, T.le(k, x))
+    high = inequalities.prove(p, T.lt(x, T.add(k, T.ONE)))
+    below = p.order(T.lt(t, T.add(k, T.ONE)), (1, high), (1, p.axiom("floor-lower", x)))
+    above = p.order(T.lt(k, T.add(t, T.ONE)), (1, low), (1, p.axiom("floor-upper", x)))
+    upper = p.order(T.le(t, k), (1, p.next_integer(below)))
+    lower = p.order(T.le(k, t), (1, p.next_integer(above)))
+    return infer("antisymmetry", [upper, lower])
+
+
+# ---------------------------------------------------------------------------- fractions
+
+
+def cleared(p: Prover, goal: Term) -> Theorem:
+    """a = b by clearing composite denominators that are known not to vanish."""
+    a, b = goal.children
+    work = fact_normaliser("search", p.facts())
+    poly = work.poly(T.sub(a, b))
+    powers: dict[Term, int] = {}
+    for m in poly:
+        for t in search.inverses({m: poly[m]}):
+            powers[t] = max(powers.get(t, 0), -dict(m.factors)[t])
+    if not powers or not all(map(inequalities.is_free, powers)):
+        raise search.NotFound(goal, search.leftover(a, b))
+    cancels = {t: p.cancel(t) for t in powers}
+    items: list[tuple[Term, Theorem]] = []
+    for m, c in poly.items():
+        items += _missing(m, monomial_term(_opened(m), c), powers, cancels)
+    return p.equal(a, b, *items, show=False)
+
+
+def _opened(m: Monomial) -> Monomial:
+    names = {i: T.var(f"_s{k}", "fin", i.children[0]) for k, i in enumerate(m.indices)}
+    factors = tuple((T.substitute(t, names), e) for t, e in m.factors)
+    return Monomial(tuple(names.values()), factors)
+
+
+def _missing(
+    m: Monomial, term: Term, powers: dict[Term, int], cancels: dict[Term, Theorem]
+) -> Iterator[tuple[Term, Theorem]]:
+    """term = term * (d^-1 d) ... for every denominator that the term lacks."""
+    present = dict(m.factors)
+    for t, most in powers.items():
+        for _ in range(most + min(present.get(t, 0), 0)):
+            yield T.neg(term), cancels[t]
+            term = T.mul(term, T.inv(t), t)
