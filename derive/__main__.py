@@ -1,8 +1,6 @@
 """``python -m derive`` is the program ``derive``."""
 
-import sys
-
-from derive.cli import main
+from derive.cli import entry
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()
