@@ -165,11 +165,15 @@ WIDTHS = (2, 4, 6, 8, 64, 512)
 POSITIONS = np.arange(2000)
 
 
-def encodings() -> list[tuple[int, np.ndarray]]:
-    """Encodings (2000, width) of the first positions, for every width."""
+def encodings() -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """For every width: positions below 2000 and their encodings (positions, width).
+
+    All positions, but for the width of the base model, where every 37th shows as much.
+    """
     from numeric import position_encoding
 
-    return [(width, position_encoding(POSITIONS, width)) for width in WIDTHS]
+    chosen = {width: POSITIONS[:: 1 if width < 100 else 37] for width in WIDTHS}
+    return [(w, positions, position_encoding(positions, w)) for w, positions in chosen.items()]
 
 
 def offsets(rng: np.random.Generator) -> list[float]:

@@ -346,7 +346,7 @@ def prove_range(p: Prover) -> Theorem:
 
 
 def twin_range(_rng: np.random.Generator) -> list[Trial]:
-    return [bounded(np.abs(encoding), 1.0, f"d={width}") for width, encoding in encodings()]
+    return [bounded(np.abs(encoding), 1.0, f"d={width}") for width, _, encoding in encodings()]
 
 
 RANGE = Claim(
@@ -370,7 +370,7 @@ def prove_origin(p: Prover) -> Theorem:
 
 def twin_origin(_rng: np.random.Generator) -> list[Trial]:
     alternating = [np.tile([0.0, 1.0], width // 2) for width in WIDTHS]
-    return [agree(e[0], z, f"d={w}") for (w, e), z in zip(encodings(), alternating, strict=True)]
+    return [agree(e[0], z, f"d={w}") for (w, _, e), z in zip(encodings(), alternating, strict=True)]
 
 
 ORIGIN = Claim(
@@ -414,8 +414,8 @@ def twin_inner(_rng: np.random.Generator) -> list[Trial]:
     from numeric import frequencies
 
     trials = []
-    for width, encoding in encodings():
-        gap = POSITIONS[:, None] - POSITIONS[:30]
+    for width, positions, encoding in encodings():
+        gap = positions[:, None] - positions[:30]
         claimed = sum(np.cos(w * gap) for w in frequencies(width))
         trials.append(agree(encoding @ encoding[:30].T, claimed, f"d={width}", 1e-11))
     return trials
@@ -456,7 +456,7 @@ def prove_norm(p: Prover) -> Theorem:
 def twin_norm(_rng: np.random.Generator) -> list[Trial]:
     return [
         agree((encoding**2).sum(axis=1), np.full(len(encoding), width / 2), f"d={width}")
-        for width, encoding in encodings()
+        for width, _, encoding in encodings()
     ]
 
 
@@ -467,7 +467,7 @@ NORM = Claim(
     statement=equal(squared_norm(pos), over(d, 2)),
     given=ENCODING,
     proof=prove_norm,
-    twin=Twin("squared lengths of 2000 positions", twin_norm),
+    twin=Twin("squared lengths at positions below 2000", twin_norm),
     expected=Verdict.PROVED,
 )  # fmt: skip
 

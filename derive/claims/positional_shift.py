@@ -184,11 +184,11 @@ def twin_rotation(rng: np.random.Generator) -> list[Trial]:
     from numeric import frequencies, position_encoding
 
     trials = []
-    for width, encoding in encodings():
+    for width, positions, encoding in encodings():
         for offset in offsets(rng):
             x = offset * frequencies(width)
             block = np.array([[np.cos(x), np.sin(x)], [-np.sin(x), np.cos(x)]])
-            moved = pairs_of(position_encoding(POSITIONS + offset, width))
+            moved = pairs_of(position_encoding(positions + offset, width))
             turned = np.einsum("rci,pic->pir", block, pairs_of(encoding))
             trials.append(agree(turned, moved, f"d={width}, k={offset:.3g}", 1e-11))
     return trials
@@ -206,7 +206,7 @@ ROTATION = Claim(
     statement=rotation(),
     given=ENCODING,
     proof=prove_rotation,
-    twin=Twin("2000 positions turned by the matrix of their pair", twin_rotation),
+    twin=Twin("positions below 2000 turned by the matrix of their pair", twin_rotation),
     expected=Verdict.PROVED,
     remark=r"In the order (sine, cosine) this turns by $-k\omega_i$. The frequencies may be any.",
 )  # fmt: skip
@@ -228,8 +228,8 @@ def twin_transposed(_rng: np.random.Generator) -> list[Trial]:
     from numeric import position_encoding, shift_matrix
 
     trials = []
-    for width, encoding in encodings():
-        moved = position_encoding(POSITIONS + 37, width)
+    for width, positions, encoding in encodings():
+        moved = position_encoding(positions + 37, width)
         transposed = shift_matrix(37, width).T
         trials.append(differs(encoding @ transposed.T, moved, by=0.5, what=f"d={width}"))
         swap = np.arange(width) ^ 1
@@ -496,9 +496,9 @@ def twin_linear(rng: np.random.Generator) -> list[Trial]:
     from numeric import position_encoding, shift_matrix
 
     trials = []
-    for width, encoding in encodings():
+    for width, positions, encoding in encodings():
         for offset in offsets(rng):
-            moved = position_encoding(POSITIONS + offset, width)
+            moved = position_encoding(positions + offset, width)
             shifted = encoding @ shift_matrix(offset, width).T
             trials.append(agree(shifted, moved, f"d={width}, k={offset:.3g}", 1e-10))
     return trials
@@ -515,7 +515,7 @@ LINEAR = Claim(
     statement=LINEAR_SHIFT,
     given=ENCODING,
     proof=prove_linear_shift,
-    twin=Twin("one shift matrix at 2000 positions", twin_linear),
+    twin=Twin("one shift matrix at positions below 2000", twin_linear),
     expected=Verdict.PROVED,
     remark="The matrix is chosen before the position, so that it depends on the offset alone. "
     "With the position chosen first there would be little to prove: some matrix takes any given "

@@ -17,7 +17,6 @@ from derive.claim import Claim, Correction, Example
 from derive.claims._positions import (
     ENCODING,
     PE,
-    POSITIONS,
     WIDTHS,
     a,
     angle,
@@ -163,8 +162,8 @@ def prove_unique(p: Prover) -> Theorem:
 def twin_unique(rng: np.random.Generator) -> list[Trial]:
     """How close any of 2000 positions comes to position 0 and to a few others."""
     trials = []
-    for width, encoding in encodings():
-        for start in (0, *rng.integers(1, 2000, 3)):
+    for width, _, encoding in encodings():
+        for start in (0, *rng.integers(1, len(encoding), 3)):
             distance = np.linalg.norm(encoding - encoding[start], axis=1)
             others = np.delete(distance, start)
             trials.append(bounded(1e-8, others.min(), f"d={width}, position {start}"))
@@ -178,7 +177,7 @@ UNIQUE = Claim(
     statement=ON_INTEGERS,
     given=ENCODING,
     proof=prove_unique,
-    twin=Twin("smallest distance among 2000 positions", twin_unique),
+    twin=Twin("smallest distance among positions below 2000", twin_unique),
     expected=Verdict.PROVED,
     remark=r"The first pair alone tells integers apart; only $\omega_0 = 1$ is used. Distances are "
     r"not bounded from below: whole numbers come close to multiples of $2\pi$.",
@@ -525,9 +524,9 @@ def twin_distance(_rng: np.random.Generator) -> list[Trial]:
     from numeric import frequencies
 
     trials = []
-    for width, encoding in encodings():
+    for width, positions, encoding in encodings():
         measured = ((encoding[:, None] - encoding[:10]) ** 2).sum(axis=2)
-        gap = POSITIONS[:, None] - POSITIONS[:10]
+        gap = positions[:, None] - positions[:10]
         claimed = 4 * sum(np.sin(w * gap / 2) ** 2 for w in frequencies(width))
         trials.append(agree(measured, claimed, f"d={width}", 1e-11))
     return trials
