@@ -14,7 +14,7 @@ from derive import auto
 from derive.candidates import table
 from derive.convert import Converter
 from derive.kernel import terms as T
-from derive.kernel.normal import Normaliser, Sign
+from derive.kernel.normal import UNIT, Normaliser, Sign, plus, to_term
 from derive.kernel.rules import Item, Theorem, evaluate, infer
 from derive.kernel.terms import KernelError, Lam, Term
 from derive.prover import Prover
@@ -120,22 +120,36 @@ def _is_small(p: Term) -> bool:
 
 def _unequal(p: Term) -> Theorem:
     """not a = b, since a - b is a product of other numbers, or f(a) = f(b) is false for some f."""
-    a, b = p.children
     try:
         return _nonzero_product(p)
     except KernelError:
         pass
-    hole = T.var("y", "real")
-    for f in _IMAGES:
-        try:
-            different = infer("decide", [], T.negate(T.eq(f(a), f(b))))
-            same = infer("linear-combination", [], T.eq(f(a), f(a)), 0, ())
-        except KernelError:
-            continue
-        supposed = infer("assume", [], p)
-        images = infer("leibniz", [supposed, same], hole, T.eq(f(a), f(hole)))
-        return _absurd(p, images, different)
+    supposed = infer("assume", [], p)
+    for same in (supposed, _irrational_part(supposed)):
+        for f in _IMAGES:
+            try:
+                different = infer("decide", [], T.negate(T.eq(*map(f, same.conclusion.children))))
+                return _absurd(p, _image(same, f), different)
+            except KernelError:
+                continue
     raise KernelError(f"not known to be false: {T.show(p)}")
+
+
+def _irrational_part(equation: Theorem) -> Theorem:
+    """From a = b: the terms of a - b with atoms are minus the constant one."""
+    difference = Normaliser().poly(T.sub(*equation.conclusion.children))
+    constant = difference.get(UNIT, Fraction(0))
+    atoms = to_term(plus(difference, {UNIT: constant}, -1))
+    goal = T.eq(atoms, T.num(-constant))
+    return infer("linear-combination", [equation], goal, 1, (Item(((0, ()),), T.ONE),))
+
+
+def _image(equation: Theorem, f: Callable[[Term], Term]) -> Theorem:
+    """From a = b: f(a) = f(b)."""
+    a, _ = equation.conclusion.children
+    hole = T.var("y", "real")
+    same = infer("linear-combination", [], T.eq(f(a), f(a)), 0, ())
+    return infer("leibniz", [equation, same], hole, T.eq(f(a), f(hole)))
 
 
 def _nonzero_product(p: Term) -> Theorem:

@@ -352,12 +352,12 @@ ONE_SIDE = Claim(
 
 # ---------------------------------------------------------------------- the exact condition
 
-both_centred = both(uncorrelated, factorising, centred(q), centred(k))
+centred_keys = both(uncorrelated, factorising, centred(k))
 sum_of_products = total(times(qq(c, e), kk(c, e)), c, e)
 
 
 def prove_exact_condition(p: Prover) -> Theorem:
-    def then(first: Theorem, fourth: Theorem, _: Theorem, mean_k: Theorem) -> Theorem:
+    def then(first: Theorem, fourth: Theorem, mean_k: Theorem) -> Theorem:
         mean = p.equal(E(dot), 0, mean_of_dot(p, first), mean_k, reason="the keys have mean zero")
         before = variance_of_dot(p, fourth)
         scaled = p.calc(
@@ -385,10 +385,8 @@ def prove_exact_condition(p: Prover) -> Theorem:
         )
         return p.both(there, back)
 
-    reasons = (
-        *INDEPENDENT, "assumption: queries of mean zero", "assumption: keys of mean zero",
-    )  # fmt: skip
-    return under(p, both_centred, reasons, then)
+    reasons = (*INDEPENDENT, "assumption: keys of mean zero")
+    return under(p, centred_keys, reasons, then)
 
 
 def twin_exact_condition(rng: np.random.Generator) -> list[Trial]:
@@ -408,10 +406,10 @@ EXACT_CONDITION = Claim(
     title="Exactly when the scaled dot product has variance one",
     source=Source(
         INTERVIEW, ("B01",),
-        f"{NOTHING_SAID} For independent vectors of mean zero this is when the factor does it.",
+        f"{NOTHING_SAID} For independent vectors, and keys of mean zero, this is when it does.",
     ),
     statement=implies(
-        both_centred, iff(equal(variance(over(dot, root)), 1), equal(sum_of_products, d_k))
+        centred_keys, iff(equal(variance(over(dot, root)), 1), equal(sum_of_products, d_k))
     ),
     proof=prove_exact_condition,
     twin=Twin(
@@ -419,7 +417,7 @@ EXACT_CONDITION = Claim(
         twin_exact_condition,
     ),
     expected=Verdict.PROVED,
-    remark=r"The condition is $\operatorname{tr}(\Sigma_q\Sigma_k)=d_k$.",
+    remark=r"For queries of mean zero the condition is $\operatorname{tr}(\Sigma_q\Sigma_k)=d_k$.",
 )  # fmt: skip
 
 
@@ -765,7 +763,8 @@ def four_mean(c: Any, e: Any) -> Any:
 
 probabilities = Given(
     both(forall(w, at_most(0, P[w])), equal(total(P[w], w), 1)),
-    "$P$ holds the probabilities of the outcomes: what it takes to speak of a variance",
+    r"$P$ holds the probabilities of the $N$ outcomes, and $\mathbb{E}_P[X]=\sum_i P_i X_i$: what "
+    "it takes to speak of a variance",
 )
 
 

@@ -21,6 +21,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import count, islice, permutations, product
 from math import factorial, floor, gcd, isqrt, lcm
+from types import MappingProxyType
 from typing import Final
 
 from derive.kernel import terms as T
@@ -178,7 +179,7 @@ class Normaliser:
         if found is None:
             if t.loose or any(_is_at_rest(s) for s in T.free_symbols(t)):
                 raise T.KernelError(f"normal form: {t} has an index outside its sum")
-            found = self._memo[t] = self._poly(t)
+            found = self._memo[t] = MappingProxyType(self._poly(t))
         return found
 
     def _known(self, t: Term) -> Poly:
@@ -192,7 +193,8 @@ class Normaliser:
             if t.loose:
                 raise T.KernelError(f"normal form: {t} has an index outside its sum")
             work = Normaliser(self.signs, self.integers)
-            found = self._shared[t] = (work._poly(t), frozenset(work.used))
+            found = MappingProxyType(work._poly(t)), frozenset(work.used)
+            work._shared[t] = found  # under the facts that `work` had, whatever became of ours
         self.used |= found[1]
         return found[0]
 

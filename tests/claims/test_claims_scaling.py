@@ -239,7 +239,7 @@ MUTANTS = {
     "exact-condition": [
         (
             implies(
-                S.both_centred,
+                S.centred_keys,
                 implies(
                     equal(variance(over(dot, root)), 1),
                     equal(total(times(qq(c, c), kk(c, c)), c), S.d_k),
@@ -248,12 +248,12 @@ MUTANTS = {
             of_signs(2, lambda s, t: (s, s, 0, 0), lambda s, t: (t, t, 0, 0)),
         ),
         (
-            implies(S.both_centred, implies(
+            implies(S.centred_keys, implies(
                 equal(S.sum_of_products, 1), equal(variance(over(dot, root)), 1))),
             of_signs(2, lambda s, t: (s, 0), lambda s, t: (t, 0)),
         ),
         (
-            implies(S.both_centred, implies(
+            implies(S.centred_keys, implies(
                 equal(S.sum_of_products, S.d_k), equal(variance(over(dot, S.d_k)), 1))),
             SIGNS,
         ),
