@@ -72,6 +72,14 @@ def _guarded(run: Callable[[], int]) -> int:
         return INTERRUPTED
 
 
+def _processors() -> int:
+    """How many processes are worth while."""
+    own = (
+        os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    )
+    return min(4, len(own))
+
+
 def _silence_output() -> None:
     """Let nothing be flushed to a standard output that takes no more."""
     with contextlib.suppress(OSError, ValueError):
@@ -138,7 +146,10 @@ def _parser() -> _Parser:
         "--json", metavar="FILE", help="write one JSON object to FILE, or - to stdout"
     )
     _add_seed(verify)
-    verify.add_argument("--jobs", metavar="N", type=_positive, default=1, help="processes (1)")
+    verify.add_argument(
+        "--jobs", metavar="N", type=_positive, default=_processors(),
+        help="processes (as many as there are processors, at most 4)",
+    )  # fmt: skip
     verify.add_argument(
         "--time-limit", metavar="SECONDS", type=_seconds, help="for each claim (none)"
     )
@@ -327,6 +338,7 @@ def _results(claims: Sequence[Claim], **options: Any) -> list[Result]:
     from derive import runner
 
     gc.set_threshold(200_000, 20, 20)  # terms are kept for good: looking for garbage finds none
+    options.setdefault("jobs", _processors())
     with _progress() as progress:
         return runner.verify(claims, progress=progress, **options)
 

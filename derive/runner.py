@@ -73,21 +73,54 @@ def verify(
     def tell(stage: str) -> Tick:
         return lambda done, last: report(stage, done, len(ids), ids[last])
 
-    tasks = [_Task(partial(settle, c), time_limit) for c in claims]
-    with _Replay() as replay, _Twins(claims, seed, jobs, time_limit) as twins:
+    with _Replay() as replay:
+        tickets: dict[int, list[int]] = {}
 
-        def send(proof: _Done) -> None:
-            for log in proof.value.logs if proof.value is not None else ():
-                replay.send(log)
+        def send(place: int, proof: _Done) -> None:
+            logs = proof.value.logs if proof.value is not None else ()
+            tickets[place] = [replay.send(log) for log in logs]
 
-        proofs = _run(tasks, jobs, tell("proofs"), send)
-        evidence = twins.results(proofs, tell("twins"))
+        proving = [_Task(partial(settle, c), time_limit) for c in claims]
+        if time_limit is None:  # a twin does not depend on how long the proof took
+            twins = [_twin_task(c, _Done(), seed, None) for c in claims]
+            proofs, evidence = _together(proving, twins, jobs, tell, send)
+        else:
+            proofs = _run(proving, jobs, tell("proofs"))
+            for place, proof in enumerate(proofs):
+                send(place, proof)
+            twins = [
+                _twin_task(c, p, seed, time_limit) for c, p in zip(claims, proofs, strict=True)
+            ]
+            evidence = _run(twins, jobs, tell("twins"))
         patience = None if time_limit is None else GRACE_SECONDS + time_limit * len(claims)
-        answers = iter(replay.answers(patience))
+        answers = replay.answers(patience)
     return [
-        _judge(c, p, t, [next(answers) for _ in (p.value.logs if p.value else ())])
-        for c, p, t in zip(claims, proofs, evidence, strict=True)
+        _judge(c, p, t, [answers[k] for k in tickets[place]])
+        for place, (c, p, t) in enumerate(zip(claims, proofs, evidence, strict=True))
     ]
+
+
+def _together(
+    proving: Sequence[_Task],
+    twins: Sequence[_Task],
+    jobs: int,
+    tell: Callable[[str], Tick],
+    send: Callable[[int, _Done], None],
+) -> tuple[list[_Done], list[_Done]]:
+    """Proofs and twins as one list of tasks; `send` sees every proof as soon as it is there."""
+    count = len(proving)
+    ticks = tell("proofs"), tell("twins")
+    done = [0, 0]
+
+    def arrived(place: int, result: _Done) -> None:
+        kind, at = divmod(place, count)
+        if kind == 0:
+            send(at, result)
+        done[kind] += 1
+        ticks[kind](done[kind], at)
+
+    found = _shared([*proving, *twins], jobs, arrived)
+    return found[:count], found[count:]
 
 
 def failed(results: Sequence[Result]) -> bool:
@@ -191,17 +224,20 @@ class _Replay:
             _checker(), stdin=subprocess.PIPE, stdout=self._answers, stderr=self._messages
         )
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._lock = threading.Lock()
         self._feeder = threading.Thread(target=self._feed, daemon=True)
 
     def _file(self) -> IO[bytes]:
         return self._files.enter_context(tempfile.TemporaryFile())
 
-    def send(self, log: Any) -> None:
-        """Give a log to the checker."""
-        if not self._feeder.is_alive():
-            self._feeder.start()
-        self._count += 1
-        self._queue.put(log)
+    def send(self, log: Any) -> int:
+        """Give a log to the checker; returns the place of its answer."""
+        with self._lock:
+            if self._count == 0:
+                self._feeder.start()
+            self._count += 1
+            self._queue.put(log)
+            return self._count - 1
 
     def _feed(self) -> None:
         assert self._process.stdin is not None
@@ -273,49 +309,6 @@ def _checker() -> list[str]:
     return [sys.executable, "-I", "-S", "-c", start, root]
 
 
-# ---------------------------------------------------------------------------- twins
-
-
-class _Twins:
-    """The twins of all claims, computed in a process of their own beside the proofs.
-
-    Under a time limit a twin has what the proof has left of it, so that the twins come after the
-    proofs, as they do if several claims are settled at once.
-    """
-
-    def __init__(
-        self, claims: Sequence[Claim], seed: int, jobs: int, time_limit: float | None
-    ) -> None:
-        self._claims, self._seed, self._jobs, self._limit = claims, seed, jobs, time_limit
-        self._child: _Child | None = None
-        if jobs == 1 and time_limit is None and len(claims) > 1 and _can_fork():
-            tasks = [_twin_task(c, _Done(), seed, None) for c in claims]
-            together = _Task(lambda: [_here(t) for t in tasks], None)
-            self._child = _Child(multiprocessing.get_context("fork"), 0, together)
-
-    def results(self, proofs: Sequence[_Done], tick: Tick) -> list[_Done]:
-        if self._child is not None:
-            found = self._child.finish(answered=True).value
-            self._child = None
-            if found is not None:
-                for place in range(len(found)):
-                    tick(place + 1, place)
-                return list(found)
-        # each on its own, where one of them has ended the process of all
-        tasks = [
-            _twin_task(c, p, self._seed, self._limit)
-            for c, p in zip(self._claims, proofs, strict=True)
-        ]
-        return _run(tasks, max(self._jobs, 2), tick)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._child is not None:
-            self._child.end()
-
-
 # ---------------------------------------------------------------------------- tasks
 
 
@@ -349,23 +342,125 @@ def _can_fork() -> bool:
     return "fork" in multiprocessing.get_all_start_methods()
 
 
-def _run(
-    tasks: Sequence[_Task], jobs: int, tick: Tick, then: Callable[[_Done], None] | None = None
-) -> list[_Done]:
-    """Do all tasks; `then` sees what came of them, in their order."""
-    out = []
+def _run(tasks: Sequence[_Task], jobs: int, tick: Tick) -> list[_Done]:
+    """Do all tasks; with several jobs each one in a process of its own."""
     if jobs > 1 and len(tasks) > 1 and _can_fork():
-        out = _in_children(tasks, jobs, tick)
-        if then is not None:
-            for done in out:
-                then(done)
-        return out
+        return _in_children(tasks, jobs, tick)
+    out = []
     for place, task in enumerate(tasks):
         out.append(_here(task))
         tick(place + 1, place)
-        if then is not None:
-            then(out[-1])
     return out
+
+
+Arrived = Callable[[int, _Done], None]
+
+
+def _shared(tasks: Sequence[_Task], jobs: int, arrived: Arrived) -> list[_Done]:
+    """Do all tasks in this process and `jobs` - 1 forked ones; each takes the next that is left.
+
+    What a process has learnt serves its next task, which a process for each task would lose.  A
+    task that ends its process is done again in one of its own, to tell how it ends.
+    """
+    found: dict[int, _Done] = {}
+    lock = threading.Lock()
+
+    def keep(place: int, done: _Done) -> None:
+        with lock:
+            found[place] = done
+            arrived(place, done)
+
+    helpers = min(jobs, len(tasks)) - 1 if _can_fork() else 0
+    context = multiprocessing.get_context("fork") if helpers else multiprocessing.get_context()
+    taken = context.Value("i", 0)
+    children = [_Helper(context, tasks, taken, keep) for _ in range(helpers)]
+    try:
+        for child in children:
+            child.listen()
+        for place in _turns(taken, len(tasks)):
+            keep(place, _here(tasks[place]))
+        for child in children:
+            child.join()
+    finally:
+        for child in children:
+            child.end()
+    lost = [place for place in range(len(tasks)) if place not in found]
+    for place in lost:
+        keep(place, *_in_children([tasks[place]], 1, lambda *_: None))
+    return [found[place] for place in range(len(tasks))]
+
+
+def _turns(taken: Any, count: int) -> Iterator[int]:
+    """The tasks that this process gets from the common list."""
+    while True:
+        with taken.get_lock():
+            place = taken.value
+            taken.value += 1
+        if place >= count:
+            return
+        yield place
+
+
+class _Helper:
+    """A forked process that takes tasks from the common list, and a thread that listens to it."""
+
+    def __init__(self, context: Any, tasks: Sequence[_Task], taken: Any, keep: Arrived) -> None:
+        self._results, sender = context.Pipe(duplex=False)
+        self._keep = keep
+        self._process = context.Process(target=_help, args=(tasks, taken, sender), daemon=True)
+        _fork(self._process)
+        sender.close()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+
+    def listen(self) -> None:
+        self._listener.start()
+
+    def _listen(self) -> None:
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                self._keep(*self._results.recv())
+
+    def join(self) -> None:
+        self._listener.join()
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.join()
+        if self._listener.is_alive():
+            self._listener.join()
+        self._results.close()
+
+
+def _help(tasks: Sequence[_Task], taken: Any, sender: Any) -> None:
+    _take_interrupts()
+    for place in _turns(taken, len(tasks)):
+        done = _here(tasks[place])
+        try:
+            sender.send((place, done))
+        except Exception as error:
+            sender.send((place, _unsent(done, error)))
+
+
+def _unsent(done: _Done, error: Exception) -> _Done:
+    return _Done(None, f"raised {_described(error)}", False, done.seconds)
+
+
+def _fork(process: Any) -> None:
+    """Start a forked process that will call `_take_interrupts`."""
+    with warnings.catch_warnings():
+        # Python 3.12 warns of forking beside NumPy's idle threads, which hold no locks.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        # an interrupt waits until the child has set how it takes one
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _take_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _here(task: _Task) -> _Done:
@@ -459,15 +554,7 @@ class _Child:
         self._start = time.perf_counter()
         self.results, sender = context.Pipe(duplex=False)
         self._process = context.Process(target=_do_and_send, args=(task, sender), daemon=True)
-        with warnings.catch_warnings():
-            # Python 3.12 warns of forking beside NumPy's idle threads, which hold no locks.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            # an interrupt waits until the child has set how it takes one
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-            try:
-                self._process.start()
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        _fork(self._process)
         sender.close()
 
     def seconds_left(self) -> float:
@@ -498,10 +585,9 @@ class _Child:
 
 
 def _do_and_send(task: _Task, sender: Any) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    _take_interrupts()
     done = _here(task)
     try:
         sender.send(done)
     except Exception as error:
-        sender.send(_Done(None, f"raised {_described(error)}", False, done.seconds))
+        sender.send(_unsent(done, error))
