@@ -422,7 +422,7 @@ def wrong_products():
     yield (gradients, Given(start), products)
 
 
-@pytest.mark.parametrize("given", wrong_products())
+@pytest.mark.parametrize("given", list(wrong_products()))
 def test_wrong_products_of_the_factors(given):
     assert proved_by(mutant(R.LAYERS, given=given)) == set()
 
