@@ -38,6 +38,22 @@ _RELATIONS: Final[dict[type, Callable[[Term, Term], Term]]] = {
     sp.Gt: lambda a, b: T.lt(b, a),
     sp.Ne: lambda a, b: T.negate(T.eq(a, b)),
 }
+#: What a symbol may be declared to be: its sort, and whether a sign comes with it.
+_KINDS: Final = {
+    frozenset(sp.Symbol("_", **declared).assumptions0.items()): kind
+    for declared, kind in (
+        ({"real": True}, ("real", None)),
+        ({"positive": True}, ("real", T.lt)),
+        ({"nonnegative": True}, ("real", T.le)),
+        ({"integer": True}, ("int", None)),
+        ({"integer": True, "nonnegative": True}, ("nat", None)),
+        ({"integer": True, "positive": True}, ("dim", None)),
+    )
+}
+#: What a tensor or a function may be declared to be: nothing, or real.
+_PLAIN: Final = [
+    set(sp.Symbol("_", **declared).assumptions0.items()) for declared in ({}, {"real": True})
+]
 
 
 class Converter:
@@ -94,7 +110,7 @@ class Converter:
             case sp.Product():
                 return self._binder(e, scope, T.product)
             case sp.KroneckerDelta():
-                return T.delta(*(self._term(a, scope) for a in e.args[:2]))
+                return self._delta(e, scope)
             case L.Expectation():
                 return T.expectation(self._term(e.args[0], scope))
             case L.Determinant():
@@ -102,7 +118,7 @@ class Converter:
             case L.Applied():
                 return self._applied(e, scope)
             case AppliedUndef():
-                return T.apply(e.func.__name__, *(self._term(a, scope) for a in e.args))
+                return self._function(e, scope)
             case _:
                 return self._constant_or_function(e, scope)
 
@@ -126,32 +142,46 @@ class Converter:
     def _symbol(self, e: Any, scope: Scope) -> Term:
         label = e.label if isinstance(e, sp.Idx) else e
         if label in scope:
+            if isinstance(e, sp.Idx) and any(
+                isinstance(s, sp.Idx) and s.label == label for s in scope
+            ):
+                raise ConversionError(f"two indices of different ranges are called {e}")
             return self._scoped(label, scope)
         name = _name(label)
         if self._symbols.setdefault(name, e) != e:
             raise ConversionError(f"two different symbols are called {name}")
         if isinstance(e, sp.Idx):
             return self._index(e, scope)
-        if e.is_integer:
-            sort = "dim" if e.is_positive else "nat" if e.is_nonnegative else "int"
-            return T.var(name, sort)
-        if not e.is_real:
-            raise ConversionError(f"{name} is not declared real: say Symbol('{name}', real=True)")
-        x = T.var(name, "real")
-        if e.is_positive:
-            self.declared.setdefault(T.lt(T.ZERO, x))
-        elif e.is_nonnegative:
-            self.declared.setdefault(T.le(T.ZERO, x))
-        elif e.is_negative or e.is_nonpositive or e.is_nonzero:
-            raise ConversionError(f"the sign of {name} is not understood: state it as a hypothesis")
+        sort, sign = _kind(e)
+        x = T.var(name, sort)
+        if sign is not None:
+            self.declared.setdefault(sign(T.ZERO, x))
         return x
 
     def _index(self, e: Any, scope: Scope) -> Term:
-        if e.lower is None:
-            raise ConversionError(f"the index {e} has no range: say Idx('{e}', size)")
-        if e.lower != 0:
+        if _lower(e) != 0:
             raise ConversionError(f"the free index {e} starts at {e.lower}, not at 0")
         return T.var(_name(e.label), "fin", self._size(e.upper + 1, scope))
+
+    def _opened(self, i: Any, size: Any, scope: Scope) -> tuple[Term, Scope]:
+        """A fresh index in place of `i`, which ranges over that many numbers from 0."""
+        if not isinstance(i, sp.Idx) or _lower(i) != 0 or i.upper + 1 != size:
+            raise ConversionError(f"{_text(i)} is not an index 0 <= {_text(i)} < {_text(size)}")
+        x = self.fresh(self._size(size, scope))
+        return x, {**scope, i: x, i.label: x}
+
+    def _delta(self, e: Any, scope: Scope) -> Term:
+        if len(e.args) != 2:
+            raise ConversionError(f"{_text(e)}: a delta with a range of its own is not understood")
+        return T.delta(*(self._term(a, scope) for a in e.args))
+
+    def _function(self, e: Any, scope: Scope) -> Term:
+        name = _name(e.func.__name__)
+        if {("commutative", True), *e.func._kwargs.items()} not in _PLAIN:
+            raise ConversionError(
+                f"what is declared of {name} is not understood: make it a hypothesis"
+            )
+        return T.apply(name, *(self._term(a, scope) for a in e.args))
 
     def _size(self, e: Any, scope: Scope) -> Term:
         return self._term(e, scope)
@@ -171,15 +201,24 @@ class Converter:
     def _entry(self, e: Any, scope: Scope) -> Term:
         base = e.base
         indices = tuple(self._term(i, scope) for i in e.indices)
-        name = _name(base.label)
+        name = self._tensor(base)
         if base.shape is not None:
             self._check_shape(e, base.shape, indices, scope)
-        known = self._shapes.setdefault(name, (base.shape, _is_random(base)))
-        if known != (base.shape, _is_random(base)):
-            raise ConversionError(f"{name} is declared twice, with different shapes or kinds")
         if base in scope:
             return T.app(T.Head(scope[base], len(indices)), *indices)
         return T.apply(name, *indices, random=_is_random(base))
+
+    def _tensor(self, base: Any) -> str:
+        """The name of a tensor, which is remembered with its shape."""
+        name = _name(base.label)
+        if set(base.label.assumptions0.items()) not in _PLAIN:
+            raise ConversionError(
+                f"what is declared of {name} is not understood: make it a hypothesis"
+            )
+        declared = base.shape, _is_random(base)
+        if self._shapes.setdefault(name, declared) != declared:
+            raise ConversionError(f"{name} is declared twice, with different shapes or kinds")
+        return name
 
     def _check_shape(self, e: Any, shape: Any, indices: tuple[Term, ...], scope: Scope) -> None:
         if len(shape) != len(indices):
@@ -215,6 +254,10 @@ class Converter:
             if len(limit) != 3:
                 raise ConversionError(f"{_text(e)}: the index {limit[0]} has no bounds")
             i, low, high = limit
+            if not isinstance(i, sp.Idx) and not _may_run(i, low):
+                raise ConversionError(
+                    f"{_text(e)}: what {i} is declared to be does not fit its range"
+                )
             lower = self._term(low, inner)
             size = self._term(high - low + 1, inner)
             x = self.fresh(size)
@@ -229,18 +272,17 @@ class Converter:
 
     def _determinant(self, e: Any, scope: Scope) -> Term:
         size, row, column, body = e.args
-        n = self._term(size, scope)
-        x, y = self.fresh(n), self.fresh(n)
-        inner = {**scope, row: x, row.label: x, column: y, column.label: y}
-        return T.det(n, T.abstract(self._term(body, inner), (x, y)))
+        x, inner = self._opened(row, size, scope)
+        y, inner = self._opened(column, size, inner)
+        return T.det(self._term(size, scope), T.abstract(self._term(body, inner), (x, y)))
 
     def _applied(self, e: Any, scope: Scope) -> Term:
         name, indices, (size, i, body), order = e.args
         n = self._term(size, scope)
-        x = self.fresh(n)
-        vector = T.abstract(self._term(body, {**scope, i: x, i.label: x}), (x,))
+        x, inner = self._opened(i, size, scope)
+        vector = T.abstract(self._term(body, inner), (x,))
         scalars = tuple(self._term(a, scope) for a in indices)
-        head = T.Head(str(name), len(scalars), (1,), (0,) * int(order))
+        head = T.Head(_name(name), len(scalars), (1,), (0,) * int(order))
         return T.app(head, *scalars, n, vector)
 
     # ------------------------------------------------------------------ formulas
@@ -283,45 +325,44 @@ class Converter:
         x, body = p.args
         op = "forall" if isinstance(p, L.ForAll) else "exists"
         if isinstance(x, sp.IndexedBase):
+            self._tensor(x)
+            if _is_random(x) or x.shape is None:
+                raise ConversionError(f"{_text(x)} cannot be quantified over")
             self._count += 1
-            name = f"_{x.label}{self._count}"
+            name = f"_{self._count}"
             inner = self._formula(body, {**scope, x: name})
             arity = len(x.shape)
             return T.quantified(op, "tensor", T.abstract_tensor(inner, name, arity), arity=arity)
-        v, condition = self._bound_symbol(x, scope)
+        v, value, condition = self._bound_symbol(x, scope)
         label = x.label if isinstance(x, sp.Idx) else x
-        inner = self._formula(body, {**scope, x: v, label: v})
+        inner = self._formula(body, {**scope, x: value, label: value})
         if condition is not None:
             inner = T.implies(condition, inner) if op == "forall" else T.conj(condition, inner)
         return T.forall(v, inner) if op == "forall" else T.exists(v, inner)
 
-    def _bound_symbol(self, x: Any, scope: Scope) -> tuple[Term, Term | None]:
-        """A fresh variable of the sort of `x`, and the sign that `x` is declared to have."""
+    def _bound_symbol(self, x: Any, scope: Scope) -> tuple[Term, Term, Term | None]:
+        """A fresh variable of the sort of `x`, what `x` is in it, and the sign of `x`."""
         if isinstance(x, sp.Idx):
-            return self.fresh(self._size(x.upper - x.lower + 1, scope)), None
-        self._count += 1
-        name = f"_{self._count}"
+            low = _lower(x)
+            i = self.fresh(self._size(x.upper - low + 1, scope))
+            return i, i if low == 0 else T.add(i, self._term(low, scope)), None
         if not isinstance(x, sp.Symbol):
             raise ConversionError(f"{_text(x)} cannot be quantified over")
-        if x.is_integer:
-            sort = "dim" if x.is_positive else "nat" if x.is_nonnegative else "int"
-            return T.var(name, sort), None
-        if not x.is_real:
-            raise ConversionError(f"{x} is not declared real: say Symbol('{x}', real=True)")
-        v = T.var(name, "real")
-        if x.is_positive:
-            return v, T.lt(T.ZERO, v)
-        return v, T.le(T.ZERO, v) if x.is_nonnegative else None
+        sort, sign = _kind(x)
+        self._count += 1
+        v = T.var(f"_{self._count}", sort)
+        return v, v, None if sign is None else sign(T.ZERO, v)
 
     def _gradient(self, p: Any, scope: Scope) -> Term:
         function, x, i, value, *elsewhere = p.args
-        sizes = tuple(self._size(s, scope) for s in x.shape)
-        if len(sizes) != 1:
+        if not isinstance(x, sp.IndexedBase) or x.shape is None or len(x.shape) != 1:
             raise ConversionError(f"{_text(x)} needs one index to be differentiated by")
-        name = _name(x.label)
+        if _is_random(x):
+            raise ConversionError(f"{_text(x)} is random, and no variable to differentiate by")
+        name = scope.get(x, self._tensor(x))
+        c, inner = self._opened(i, x.shape[0], scope)
+        sizes = c.children
         body = T.abstract_tensor(self._term(function, scope), name, 1)
-        c = self.fresh(sizes[0])
-        inner = {**scope, i: c, i.label: c}
         partial = T.abstract(self._term(value, inner), (c,))
         point = T.apply(name, T.bound(0))
         if elsewhere:
@@ -351,7 +392,37 @@ def _logical(p: Any) -> tuple[Any, ...]:
 
 def _name(label: Any) -> str:
     """The name of a symbol, without SymPy's printer where it has one."""
-    return label.name if isinstance(label, sp.Symbol) else str(label)
+    name = label.name if isinstance(label, sp.Symbol) else str(label)
+    if name[:1] in ("_", "%"):
+        raise ConversionError(f"the name {name} begins with {name[0]!r}, as those of bound ones do")
+    return name
+
+
+def _kind(symbol: Any) -> tuple[str, Callable[[Term, Term], Term] | None]:
+    """The sort of a symbol, and the relation of 0 to it that it is declared with."""
+    kind = _KINDS.get(frozenset(symbol.assumptions0.items()))
+    if kind is None and not symbol.is_real:
+        raise ConversionError(f"{symbol} is not declared real: say Symbol('{symbol}', real=True)")
+    if kind is None:
+        raise ConversionError(
+            f"what is declared of {symbol} is not understood: make it a hypothesis"
+        )
+    return kind
+
+
+def _may_run(i: Any, low: Any) -> bool:
+    """Whether a symbol with these assumptions, which SymPy has used, can run up from `low`."""
+    if set(i.assumptions0.items()) in _PLAIN:
+        return True
+    _kind(i)
+    below = (low.is_positive or not i.is_positive) and (low.is_nonnegative or not i.is_nonnegative)
+    return bool(below)
+
+
+def _lower(i: Any) -> Any:
+    if i.lower is None:
+        raise ConversionError(f"the index {i} has no range: say Idx('{i}', size)")
+    return i.lower
 
 
 def _text(e: Any) -> str:

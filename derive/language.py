@@ -125,11 +125,11 @@ def relu(x: Any) -> sp.Expr:
 
 def total(body: Any, *indices: sp.Idx) -> sp.Expr:
     """The sum over the whole range of every index, the first one outermost."""
-    return sp.Sum(body, *((i, 0, i.upper) for i in reversed(indices)))
+    return sp.Sum(body, *((i, i.lower, i.upper) for i in reversed(indices)))
 
 
 def product(body: Any, i: sp.Idx) -> sp.Expr:
-    return sp.Product(body, (i, 0, i.upper))
+    return sp.Product(body, (i, i.lower, i.upper))
 
 
 def norm(entry: Callable[[sp.Idx], Any], size: Any) -> sp.Expr:

@@ -61,6 +61,36 @@ def test_a_bound_that_depends_on_an_outer_index_stays_inside() -> None:
     assert not same(triangle, square)
 
 
+def test_an_index_that_starts_elsewhere_is_shifted_back() -> None:
+    q = sp.Idx("q", (1, n))
+    c = Converter()
+    assert c.formula(L.forall(q, L.less(q, n))) is c.formula(L.forall(i, L.less(i + 1, n)))
+    assert c.formula(L.exists(q, L.equal(q, 0))) is c.formula(L.exists(i, L.equal(i + 1, 0)))
+    assert same(L.total(q, q), L.total(i + 1, i))
+    assert same(L.product(q, q), L.product(i + 1, i))
+
+
+def test_a_quantified_tensor_is_the_one_of_the_gradient() -> None:
+    def square(t: L.Tensor) -> object:
+        return L.forall(t, L.GradientIs(L.total(t[j] ** 2, j), t, i, 2 * t[i]))
+
+    p = Converter().formula(square(x))
+    assert p is Converter().formula(square(L.tensor("w", n)))
+    assert not T.free_symbols(p) & {"x", "w"}
+
+
+def test_names_of_bound_variables_do_not_run_into_one_another() -> None:
+    """x1 as the first bound name, and x as the eleventh, are two tensors."""
+    first, second = L.tensor("x1", n), L.tensor("x", n)
+    p: object = L.forall(second, L.equal(first[i], second[i]))
+    for _ in range(9):
+        p = L.forall(a, p)
+    p = Converter().formula(L.forall(first, p))
+    while p.op == "forall":
+        p = p.children[-1]
+    assert p.children[0] is not p.children[1]
+
+
 # ------------------------------------------------------------------ division
 
 
@@ -145,11 +175,57 @@ def test_exact_numbers_stay_exact() -> None:
         (L.tensor("w", n, m)[i, j], "w[i, j]"),
         (L.tensor("w", n)[i + 1], "w[i + 1]"),
         (L.tensor("w", n)[d], "w[d]"),
+        (sp.Symbol("u", integer=True, negative=True), "u"),
+        (sp.Symbol("u", integer=True, nonzero=True), "u"),
+        (sp.Symbol("u", even=True), "u"),
+        (sp.Symbol("u", prime=True), "u"),
+        (sp.Symbol("u", zero=True), "u"),
+        (sp.Symbol("u", rational=True), "u"),
+        (sp.IndexedBase("w", shape=(n,), positive=True)[i], "w"),
+        (sp.Function("g", positive=True)(a), "g"),
+        (sp.KroneckerDelta(i, j, (1, 2)), "(1, 2)"),
+        (sp.Idx("q"), "q"),
+        (sp.Idx("q", (1, n)), "q"),
+        (L.Determinant(2, sp.Idx("q", (1, 2)), L.index("r", 2), a), "q"),
+        (L.Determinant(3, L.index("q", 2), L.index("r", 3), a), "q"),
+        (sp.Sum(sp.Idx("i", m), (i, 0, n - 1)), "i"),
+        (sp.Sum(sp.Max(1, d), (d, 0, 3)), "d"),
+        (sp.Sum(a, (sp.Symbol("u", even=True), 0, 3)), "u"),
+        (L.real("_1"), "_1"),
+        (L.real("%1"), "%1"),
+        (L.index("_1", n), "_1"),
+        (L.tensor("_1", n)[i], "_1"),
+        (sp.Function("_1")(a), "_1"),
+        (L.VectorFunction("_1", n)(x)[()], "_1"),
     ],
 )
 def test_what_is_not_understood_is_refused_by_name(expression: object, named: str) -> None:
     with pytest.raises(ConversionError) as refusal:
         term(expression)
+    assert named in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        (L.forall(sp.Symbol("u", negative=True), L.less(a, 0)), "u"),
+        (L.exists(sp.Symbol("u", real=True, nonzero=True), L.less(a, 0)), "u"),
+        (L.forall(sp.Symbol("u", even=True), L.less(a, 0)), "u"),
+        (L.forall(sp.Idx("q"), L.less(a, 0)), "q"),
+        (L.forall(sp.IndexedBase("w"), L.less(a, 0)), "w"),
+        (L.forall(L.random_tensor("w", n), L.less(a, 0)), "w"),
+        (L.GradientIs(a, sp.IndexedBase("w"), i, 0), "w"),
+        (L.GradientIs(a, L.random_tensor("w", n), i, 0), "w"),
+        (L.GradientIs(a, x, k, 0), "k"),
+        (L.GradientIs(a, x, sp.Idx("q", (1, n)), 0), "q"),
+        (L.GradientIs(L.tensor("x", m)[k], x, i, 0), "x"),
+    ],
+)
+def test_a_variable_that_is_not_understood_is_refused_by_name(
+    statement: object, named: str
+) -> None:
+    with pytest.raises(ConversionError) as refusal:
+        Converter().formula(statement)
     assert named in str(refusal.value)
 
 
