@@ -439,7 +439,7 @@ def wrong_corrections():
     yield R.FACTOR_ORDER, Correction(EQUIVALENCES[6], R.prove_orders_agree)
 
 
-@pytest.mark.parametrize(("claim", "correction"), wrong_corrections())
+@pytest.mark.parametrize(("claim", "correction"), list(wrong_corrections()))
 def test_wrong_corrections_do_not_stand(claim, correction):
     for attempt in (correction, replace(correction, proof=None)):
         result = settle(replace(claim, correction=attempt)).result
