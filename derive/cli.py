@@ -147,6 +147,9 @@ def _parser() -> _Parser:
     )
     _add_seed(verify)
     verify.add_argument(
+        "--fresh", action="store_true", help="find every proof again instead of recalling it"
+    )
+    verify.add_argument(
         "--jobs", metavar="N", type=_positive, default=_processors(),
         help="processes (as many as there are processors, at most 4)",
     )  # fmt: skip
@@ -255,13 +258,16 @@ def _show(args: argparse.Namespace) -> int:
     if args.axioms:
         _write(terminal.trusted_base(_style()))
         return 0
-    return _show_claims(_chosen([args.id]))
+    return _show_results(_settled([args.id]))
 
 
 def _show_claims(claims: Sequence[Claim]) -> int:
+    return _show_results(_results(claims))
+
+
+def _show_results(results: Sequence[Result]) -> int:
     from derive import runner, terminal
 
-    results = _results(claims)
     style = _style()
     _write("\n".join(terminal.show(r, style) for r in results))
     if len(results) > 1:
@@ -273,9 +279,9 @@ def _verify(args: argparse.Namespace) -> int:
     from derive import jsonout, runner, terminal
 
     to_file = None if args.json in {None, "-"} else _File("--json", args.json)
-    claims = _chosen(args.patterns)
     start = time.perf_counter()
-    results = _results(claims, seed=args.seed, jobs=args.jobs, time_limit=args.time_limit)
+    results = _settled(args.patterns, fresh=args.fresh, seed=args.seed, jobs=args.jobs,
+                       time_limit=args.time_limit)  # fmt: skip
     seconds = time.perf_counter() - start
     if args.json is not None:
         found = jsonout.dumps(jsonout.results_object(results, seed=args.seed, seconds=seconds))
@@ -290,7 +296,7 @@ def _report(args: argparse.Namespace) -> int:
 
     out = Path(args.out)
     _refuse_no_folder(out)
-    results = _results(_chosen(args.patterns), seed=args.seed)
+    results = _settled(args.patterns, seed=args.seed)
     with _one_line(f"--out {out}", report.ReportError):
         tex = report.write_report(results, out, seed=args.seed, versions=_versions())
     written = [tex]
@@ -334,10 +340,24 @@ def _chosen(patterns: Sequence[str]) -> tuple[Claim, ...]:
     return claims
 
 
+def _settled(patterns: Sequence[str], *, fresh: bool = False, **options: Any) -> list[Result]:
+    """The results for what was asked for; proofs of our own claims are kept for the next time."""
+    from derive import runner, store
+
+    gc.set_threshold(200_000, 20, 20)  # terms are kept for good: looking for garbage finds none
+    if any(map(is_file, patterns)):
+        return _results(_chosen(patterns), **options)
+    kept = store.open_store(fresh=fresh)
+    if patterns or not kept.entries:
+        return _results(_chosen(patterns), store=kept, **options)
+    with runner.Replay() as replay:  # its work goes on while SymPy is loaded
+        replay.send_kept(kept)
+        return _results(_chosen(patterns), store=kept, replay=replay, **options)
+
+
 def _results(claims: Sequence[Claim], **options: Any) -> list[Result]:
     from derive import runner
 
-    gc.set_threshold(200_000, 20, 20)  # terms are kept for good: looking for garbage finds none
     options.setdefault("jobs", _processors())
     with _progress() as progress:
         return runner.verify(claims, progress=progress, **options)

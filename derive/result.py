@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from typing import Any
 
 
 class Verdict(StrEnum):
@@ -122,3 +123,29 @@ class Result:
     @property
     def unexpected(self) -> bool:
         return self.verdict is not self.expected
+
+
+def to_plain(result: Result) -> dict[str, Any]:
+    """A result as JSON data."""
+    return asdict(result)
+
+
+def from_plain(data: dict[str, Any]) -> Result:
+    """The result that `to_plain` gave; raises `TypeError`, `KeyError` or `ValueError` otherwise."""
+    source, twin = data["source"], data["twin"]
+    return Result(
+        **{
+            **data,
+            "source": Source(source["document"], tuple(source["places"]), source["says"]),
+            "verdict": Verdict(data["verdict"]),
+            "expected": Verdict(data["expected"]),
+            "hypotheses": tuple(
+                HypothesisView(**{**h, "origin": Origin(h["origin"])}) for h in data["hypotheses"]
+            ),
+            "steps": tuple(StepView(**s) for s in data["steps"]),
+            "axioms": tuple(AxiomView(**a) for a in data["axioms"]),
+            "counterexamples": tuple(CounterexampleView(**c) for c in data["counterexamples"]),
+            "correction_steps": tuple(StepView(**s) for s in data["correction_steps"]),
+            "twin": TwinView(**{**twin, "status": TwinStatus(twin["status"])}),
+        }
+    )

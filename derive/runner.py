@@ -27,10 +27,11 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 import derive
-from derive.result import Result, TwinStatus, TwinView, Verdict
+from derive.result import Result, TwinStatus, TwinView, Verdict, to_plain
 
 if TYPE_CHECKING:
     from derive.claim import Claim
+    from derive.store import Store
     from derive.verify import Settled
 
 #: Called with the stage, how many claims have passed it, how many there are, and the last one.
@@ -63,9 +64,17 @@ def verify(
     jobs: int = 1,
     time_limit: float | None = None,
     progress: Progress | None = None,
+    store: Store | None = None,
+    replay: Replay | None = None,
 ) -> list[Result]:
-    """The result of every claim, in order; apart from times the same for any number of jobs."""
-    from derive.verify import settle
+    """The result of every claim, in order; apart from times the same for any number of jobs.
+
+    Proofs that `store` holds are recalled rather than found again, and replayed like new ones.
+    `replay` is a checker that may have been given the logs of `store` already (`send_kept`).
+    """
+    from derive.verify import recall, settle
+
+    kept = store.entries if store is not None else {}
 
     report = progress or (lambda *_: None)
     ids = [c.id for c in claims]
@@ -73,14 +82,19 @@ def verify(
     def tell(stage: str) -> Tick:
         return lambda done, last: report(stage, done, len(ids), ids[last])
 
-    with _Replay() as replay:
+    with replay or Replay() as checker:
         tickets: dict[int, list[int]] = {}
 
         def send(place: int, proof: _Done) -> None:
+            if proof.value is not None and proof.value.recalled and ids[place] in checker.kept:
+                tickets[place] = checker.kept[ids[place]]
+                return
             logs = proof.value.logs if proof.value is not None else ()
-            tickets[place] = [replay.send(log) for log in logs]
+            tickets[place] = [checker.send(log) for log in logs]
 
-        proving = [_Task(partial(settle, c), time_limit) for c in claims]
+        work = [partial(recall, c, kept[c.id]) if c.id in kept else partial(settle, c)
+                for c in claims]  # fmt: skip
+        proving = [_Task(w, time_limit) for w in work]
         if time_limit is None:  # a twin does not depend on how long the proof took
             twins = [_twin_task(c, _Done(), seed, None) for c in claims]
             proofs, evidence = _together(proving, twins, jobs, tell, send)
@@ -93,11 +107,31 @@ def verify(
             ]
             evidence = _run(twins, jobs, tell("twins"))
         patience = None if time_limit is None else GRACE_SECONDS + time_limit * len(claims)
-        answers = replay.answers(patience)
-    return [
+        answers = checker.answers(patience)
+    results = [
         _judge(c, p, t, [answers[k] for k in tickets[place]])
         for place, (c, p, t) in enumerate(zip(claims, proofs, evidence, strict=True))
     ]
+    if store is None:
+        return results
+    if any(p.value and p.value.recalled and not r.replayed
+           for p, r in zip(proofs, results, strict=True)):  # fmt: skip
+        store.entries = {}  # what is kept is damaged: find everything again
+        return verify(claims, seed=seed, jobs=jobs, time_limit=time_limit, progress=progress,
+                      store=store)  # fmt: skip
+    _keep(store, proofs, results)
+    return results
+
+
+def _keep(store: Store, proofs: Sequence[_Done], results: Sequence[Result]) -> None:
+    """Keep what was found in this run and accepted by the checker."""
+    for proof, result in zip(proofs, results, strict=True):
+        found: Settled | None = proof.value
+        if found is not None and result.replayed and not found.recalled:
+            entry = {"result": to_plain(found.result), "logs": found.logs,
+                     "goals": found.goals, "kinds": found.kinds}  # fmt: skip
+            store.keep(result.id, entry)
+    store.save()
 
 
 def _together(
@@ -209,7 +243,7 @@ def _objection(answer: Any, goal: str, kind: str, listed: set[str]) -> str:
 # ---------------------------------------------------------------------------- replay
 
 
-class _Replay:
+class Replay:
     """The checker at work in a process of its own, isolated from everything but the kernel.
 
     It starts at once and answers each log while the next ones are still being made.  A thread
@@ -224,6 +258,8 @@ class _Replay:
             _checker(), stdin=subprocess.PIPE, stdout=self._answers, stderr=self._messages
         )
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        #: the places of the answers for the logs of a store, by the id of the claim
+        self.kept: dict[str, list[int]] = {}
         self._lock = threading.Lock()
         self._feeder = threading.Thread(target=self._feed, daemon=True)
 
@@ -238,6 +274,11 @@ class _Replay:
             self._count += 1
             self._queue.put(log)
             return self._count - 1
+
+    def send_kept(self, store: Store) -> None:
+        """Give all logs of a store to the checker, before it is known which are asked for."""
+        for name, entry in store.entries.items():
+            self.kept[name] = [self.send(log) for log in entry["logs"]]
 
     def _feed(self) -> None:
         assert self._process.stdin is not None

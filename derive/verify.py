@@ -34,6 +34,7 @@ from derive.result import (
     Result,
     StepView,
     Verdict,
+    from_plain,
 )
 from derive.search import NotFound
 
@@ -53,6 +54,7 @@ class Settled:
     logs: tuple[Json, ...] = ()
     goals: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+    recalled: bool = False
 
 
 @dataclass
@@ -108,6 +110,51 @@ def settle(claim: Claim) -> Settled:
     return replace(settled, result=replace(settled.result, seconds_symbolic=seconds))
 
 
+def recall(claim: Claim, entry: Any) -> Settled:
+    """What was settled before, if the kept logs are about the goals that the claim states now.
+
+    Otherwise the claim is settled anew.  The logs still have to be replayed.
+    """
+    start = time.perf_counter()
+    try:
+        work = _read(claim)
+        result = from_plain(entry["result"])
+        logs, goals, kinds = (tuple(entry[part]) for part in ("logs", "goals", "kinds"))
+        shown = {(kind, goal) for kind, goal, _ in zip(kinds, goals, logs, strict=True)}
+        fits = shown == _goals(claim, work, result)
+    except (*_SEARCH_FAILED, TypeError, KeyError, ValueError):
+        fits = False
+    if not fits:
+        return settle(claim)
+    result = replace(
+        result, id=claim.id, title=claim.title, topic=claim.topic, source=claim.source,
+        statement=latex.latex(work.conclusion), expected=claim.expected, remark=claim.remark,
+        seconds_symbolic=time.perf_counter() - start,
+    )  # fmt: skip
+    return Settled(result, logs, goals, kinds, recalled=True)
+
+
+def _goals(claim: Claim, work: _Work, result: Result) -> set[tuple[str, str]]:
+    """What the logs of a claim with this verdict have to show, and no more."""
+    bare = work.goal(with_added=False)
+    wanted: list[tuple[str, Term]] = []
+    match result.verdict:
+        case Verdict.PROVED:
+            wanted = [("proof", work.goal(with_added=True))]
+        case Verdict.CONDITIONAL:
+            used = [h.used for h in result.hypotheses if h.origin is Origin.ADDED]
+            broken = [h for h, needed in zip(work.added, used, strict=True) if needed]
+            everything = T.conj(*work.declared, *work.given, *work.added)
+            wanted = [("proof", work.goal(with_added=True)), ("witness", everything)]
+            wanted += [("counterexample", goal) for goal in (bare, *broken)]
+        case Verdict.REFUTED:
+            wanted = [("counterexample", bare)]
+            if claim.correction is not None:
+                given, conclusion = _read_correction(work, claim.correction)
+                wanted.append(("proof", chain((*work.declared, *given), conclusion)))
+    return {(kind, goal.key.hex()) for kind, goal in wanted}
+
+
 def statement_latex(claim: Claim) -> str:
     """The statement as LaTeX, empty for what is not mathematics."""
     return _statement_latex(claim) if claim.statement is not None else ""
@@ -133,8 +180,10 @@ def _settle(claim: Claim) -> Settled:
         if found is None or claim.added:
             raise
         return _refuted_at(claim, work, *found)
-    if not any(h in proved.used for h in work.added):
+    if not work.added:
         return _finish(claim, work, Verdict.PROVED, proved)
+    if not any(h in proved.used for h in work.added):  # then the log must not mention them, either
+        return _settle(replace(claim, added=(), witness=None))
     return _conditional(claim, work, proved)
 
 
@@ -343,13 +392,17 @@ def _with_correction(claim: Claim, work: _Work, values: Values) -> Settled:
 
 
 def _prove_correction(work: _Work, correction: Correction) -> tuple[str, tuple[StepView, ...]]:
-    given = tuple(work.converter.formula(g.formula) for g in correction.given)
-    conclusion = work.converter.formula(correction.statement)
+    given, conclusion = _read_correction(work, correction)
     hypotheses = (*work.declared, *given)
     goal = chain(hypotheses, conclusion)
     proved = _prove_goal(work, correction.proof, goal, hypotheses, None)
     new = [g for g in given if g not in work.given]
     return latex.latex(chain(new, conclusion)), proved.steps
+
+
+def _read_correction(work: _Work, correction: Correction) -> tuple[tuple[Term, ...], Term]:
+    given = tuple(work.converter.formula(g.formula) for g in correction.given)
+    return given, work.converter.formula(correction.statement)
 
 
 def _conditional(claim: Claim, work: _Work, proved: _Proved) -> Settled:
