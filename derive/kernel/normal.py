@@ -20,7 +20,7 @@ from enum import IntEnum
 from fractions import Fraction
 from functools import cache
 from itertools import count, islice, permutations, product
-from math import factorial, floor, gcd, isqrt, lcm
+from math import comb, factorial, floor, gcd, isqrt, lcm
 from types import MappingProxyType
 from typing import Final
 
@@ -31,6 +31,11 @@ from derive.kernel.terms import Term
 UNROLL: Final = 64
 #: Ties between bound indices beyond this many orders are left as they come (incomplete, sound).
 MAX_ORDERS: Final = 5040
+#: Powers are refused beyond numbers of so many binary digits, products of so many sums, and
+#: expansions that multiply so many terms.
+MAX_BITS: Final = 2_000_000
+MAX_SUMS: Final = 200
+MAX_WORK: Final = 5_000_000
 
 
 class Sign(IntEnum):
@@ -312,11 +317,9 @@ class Normaliser:
         )
 
     def pow(self, p: Poly, e: int) -> Poly:
+        _check_power(p, abs(e))
         if e >= 0:
-            out = constant(1)
-            for _ in range(e):
-                out = self.times(out, p)
-            return out
+            return self._repeated(p, e)
         if not p:
             return {}
         if len(p) == 1:
@@ -326,6 +329,19 @@ class Normaliser:
                 return scaled(self._reduce((), factors), c**e)
         lead = p[min(p, key=monomial_key)]
         return scaled(self.atom(to_term(scaled(p, 1 / lead)), e), lead**e)
+
+    def _repeated(self, p: Poly, e: int) -> Poly:
+        """The product of `e` equal factors; by squaring where that makes no more terms."""
+        out = constant(1)
+        if len(p) == 1 and not next(iter(p)).indices:
+            for digit in f"{e:b}":
+                out = self.times(out, out)
+                if digit == "1":
+                    out = self.times(out, p)
+            return out
+        for _ in range(e):
+            out = self.times(out, p)
+        return out
 
     def _reduce(self, indices: tuple[Term, ...], factors: dict[Term, int]) -> Poly:
         """Apply the special laws of atoms until none applies, then close the indices."""
@@ -906,6 +922,16 @@ class Normaliser:
         if k.op == "var" and k.data[1] == "fin" and self.same(k.children[0], size):
             return True
         return self.is_int(k) and self.nonneg(p) and self.nonneg(room)
+
+
+def _check_power(p: Poly, e: int) -> None:
+    """Refuse a power that would take too long to write out."""
+    bits = max((max(abs(c.numerator), c.denominator).bit_length() for c in p.values()), default=0)
+    terms = comb(len(p) + e - 1, e) if len(p) > 1 and e <= MAX_WORK else 1
+    sums = max((len(m.indices) for m in p), default=0)
+    work = e * len(p) * terms if len(p) > 1 else e * sums
+    if (bits > 1 and bits * e > MAX_BITS) or work > (MAX_WORK if len(p) > 1 else MAX_SUMS):
+        raise T.KernelError(f"normal form: a power with the exponent {e} is too long")
 
 
 def _argument(m: Monomial, name: str) -> Term | None:

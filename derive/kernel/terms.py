@@ -109,6 +109,8 @@ def _is_long(data: object) -> bool:
 def read_number(text: str) -> Fraction:
     """The number that `number_text` writes as this text."""
     if "x" not in text:
+        if not set(text) <= set("-/0123456789"):  # 1e999999999 would fill the memory
+            raise ValueError(f"{text!r} is not an exact number")
         return Fraction(text)
     above, below = text.split("/")
     return Fraction(int(above, 16), int(below, 16))

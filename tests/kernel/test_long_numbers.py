@@ -53,3 +53,44 @@ def test_a_log_holds_a_long_number_in_one_way():
 def test_printing():
     assert latex.latex(TINY[0]) == r"\frac{1}{2004!}"
     assert latex.latex(T.num(10**5000 + 7)) == r"100000\ldots000007\ \text{(5001 digits)}"
+
+
+SUM = T.total(T.var("n", "dim"), T.apply("x", T.bound(0)))
+
+
+@pytest.mark.parametrize(
+    ("base", "exponent"),
+    [
+        (T.num(2), 10**9),
+        (T.num(2), -(10**9)),
+        (T.num(Fraction(1, 3)), 10**7),
+        (T.add(T.var("a"), T.ONE), 10**9),
+        (T.add(T.var("a"), T.var("b")), 2000),
+        (T.add(*map(T.var, "abcdefghij")), 20),
+        (SUM, 1000),
+    ],
+)
+def test_a_power_that_is_too_long_is_refused_at_once(base, exponent):
+    t = T.power(base, exponent)
+    with pytest.raises(KernelError, match="too long"):
+        infer("decide", [], T.eq(t, t))
+
+
+def test_long_powers_that_stay_short_are_evaluated():
+    a = T.var("a")
+    for left, right in (
+        (T.power(T.ONE, 10**9), T.ONE),
+        (T.power(T.num(-1), 10**9 + 1), T.num(-1)),
+        (T.power(T.power(a, 10**5), 10**5), T.power(a, 10**10)),
+        (T.power(T.fn("abs", a), 10**9 + 1), T.mul(T.power(a, 10**9), T.fn("abs", a))),
+        (T.power(T.num(2), 10**4), T.num(2**10000)),
+    ):
+        infer("decide", [], T.eq(left, right))
+    with pytest.raises(KernelError):
+        infer("decide", [], T.eq(T.power(a, 10**9), T.power(a, 10**9 + 1)))
+
+
+@pytest.mark.parametrize("text", ["1e999999999", "1.5", "1_0", " 1"])
+def test_a_number_has_one_notation(text):
+    with pytest.raises(ValueError, match="not an exact number"):
+        T.read_number(text)
