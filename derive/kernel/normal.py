@@ -31,11 +31,12 @@ from derive.kernel.terms import Term
 UNROLL: Final = 64
 #: Ties between bound indices beyond this many orders are left as they come (incomplete, sound).
 MAX_ORDERS: Final = 5040
-#: Powers are refused beyond numbers of so many binary digits, products of so many sums, and
+#: Powers are refused beyond numbers of so many binary digits, products of so many sums (squares of
+#: so many terms), and
 #: expansions that multiply so many terms.
 MAX_BITS: Final = 2_000_000
 MAX_SUMS: Final = 200
-MAX_WORK: Final = 5_000_000
+MAX_WORK: Final = 2_000_000
 
 
 class Sign(IntEnum):
@@ -335,6 +336,8 @@ class Normaliser:
         out = constant(1)
         if len(p) == 1 and not next(iter(p)).indices:
             for digit in f"{e:b}":
+                if len(out) > MAX_SUMS:  # the square of a root has as many terms as are under it
+                    raise T.KernelError(f"normal form: a power with the exponent {e} is too long")
                 out = self.times(out, out)
                 if digit == "1":
                     out = self.times(out, p)

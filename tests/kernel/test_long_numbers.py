@@ -68,6 +68,7 @@ SUM = T.total(T.var("n", "dim"), T.apply("x", T.bound(0)))
         (T.add(T.var("a"), T.var("b")), 2000),
         (T.add(*map(T.var, "abcdefghij")), 20),
         (SUM, 1000),
+        (T.fn("sqrt", T.add(T.power(T.var("a"), 2), T.ONE)), 10**9),
     ],
 )
 def test_a_power_that_is_too_long_is_refused_at_once(base, exponent):
