@@ -345,6 +345,8 @@ def _settled(patterns: Sequence[str], *, fresh: bool = False, **options: Any) ->
     from derive import runner, store
 
     gc.set_threshold(200_000, 20, 20)  # terms are kept for good: looking for garbage finds none
+    # twins multiply small matrices, for which the threads of a BLAS cost more than they save
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if any(map(is_file, patterns)):
         return _results(_chosen(patterns), **options)
     kept = store.open_store(fresh=fresh)

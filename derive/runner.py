@@ -128,7 +128,8 @@ def _keep(store: Store, proofs: Sequence[_Done], results: Sequence[Result]) -> N
     for proof, result in zip(proofs, results, strict=True):
         found: Settled | None = proof.value
         if found is not None and result.replayed and not found.recalled:
-            entry = {"result": to_plain(found.result), "logs": found.logs,
+            logs = [json.dumps(log) for log in found.logs]
+            entry = {"result": to_plain(found.result), "logs": logs,
                      "goals": found.goals, "kinds": found.kinds}  # fmt: skip
             store.keep(result.id, entry)
     store.save()
@@ -285,7 +286,8 @@ class Replay:
         # a checker that has ended reads nothing; `answers` tells why
         with contextlib.suppress(BrokenPipeError), self._process.stdin as pipe:
             while (log := self._queue.get()) is not _END:
-                pipe.write(json.dumps(log).encode() + b"\n")
+                text = log if isinstance(log, str) else json.dumps(log)  # kept logs are text
+                pipe.write(text.encode() + b"\n")
                 pipe.flush()
 
     def answers(self, patience: float | None) -> list[Any]:
