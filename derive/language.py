@@ -17,6 +17,12 @@ import sympy as sp
 from sympy.core.symbol import Str
 from sympy.logic.boolalg import Boolean
 
+
+def _expr(x: Any) -> Any:
+    """A SymPy object as it is, a number as SymPy's; text is refused, since SymPy would run it."""
+    return sp.sympify(x, strict=True)
+
+
 # ---------------------------------------------------------------------------- symbols
 
 
@@ -85,7 +91,7 @@ class WrittenSum(sp.Add):
 
 
 def plus(*terms: Any) -> sp.Expr:
-    return WrittenSum(*map(sp.sympify, terms), evaluate=False)
+    return WrittenSum(*map(_expr, terms), evaluate=False)
 
 
 class InOrder(sp.Expr):
@@ -94,15 +100,15 @@ class InOrder(sp.Expr):
     is_real = True
 
     def __new__(cls, *terms: Any) -> InOrder:
-        return sp.Expr.__new__(cls, *map(sp.sympify, terms))
+        return sp.Expr.__new__(cls, *map(_expr, terms))
 
 
 def times(*factors: Any) -> sp.Expr:
-    return sp.Mul(*map(sp.sympify, factors), evaluate=False)
+    return sp.Mul(*map(_expr, factors), evaluate=False)
 
 
 def power(base: Any, exponent: Any) -> sp.Expr:
-    return sp.Pow(sp.sympify(base), sp.sympify(exponent), evaluate=False)
+    return sp.Pow(_expr(base), _expr(exponent), evaluate=False)
 
 
 def over(a: Any, b: Any) -> sp.Expr:
@@ -116,7 +122,7 @@ def minus(a: Any, b: Any) -> sp.Expr:
 
 def call(function: Any, *args: Any) -> sp.Expr:
     """``function(*args)`` as it is written, for SymPy's own functions."""
-    return function(*map(sp.sympify, args), evaluate=False)
+    return function(*map(_expr, args), evaluate=False)
 
 
 def relu(x: Any) -> sp.Expr:
@@ -147,7 +153,7 @@ class Expectation(sp.Expr):
     is_real = True
 
     def __new__(cls, x: Any) -> Expectation:
-        return sp.Expr.__new__(cls, sp.sympify(x))
+        return sp.Expr.__new__(cls, _expr(x))
 
 
 def variance(x: Any) -> sp.Expr:
@@ -161,7 +167,7 @@ class Determinant(sp.Expr):
     is_real = True
 
     def __new__(cls, size: Any, row: Any, column: Any, body: Any) -> Determinant:
-        return sp.Expr.__new__(cls, *map(sp.sympify, (size, row, column, body)))
+        return sp.Expr.__new__(cls, *map(_expr, (size, row, column, body)))
 
 
 def determinant(size: Any, entry: Callable[[sp.Idx, sp.Idx], Any]) -> Determinant:
@@ -190,7 +196,7 @@ class VectorFunction:
     """
 
     def __init__(self, name: str, size: Any, *shape: Any) -> None:
-        self.name, self.size, self.shape = name, sp.sympify(size), shape
+        self.name, self.size, self.shape = name, _expr(size), shape
 
     def __call__(self, x: Any) -> _Value:
         return _Value(self, x, 0)
@@ -211,8 +217,8 @@ class _Value:
             raise ValueError(f"{f.name} takes {expected} indices here, not {len(given)}")
         i = sp.Idx(sp.Dummy("i", integer=True), f.size)
         body = self.x[i] if isinstance(self.x, sp.IndexedBase) else self.x(i)
-        vector = sp.Tuple(f.size, i, sp.sympify(body))
-        return Applied(Str(f.name), sp.Tuple(*given), vector, sp.Integer(self.order))
+        vector = sp.Tuple(f.size, i, _expr(body))
+        return Applied(Str(f.name), sp.Tuple(*map(_expr, given)), vector, sp.Integer(self.order))
 
 
 # ---------------------------------------------------------------------------- formulas
@@ -222,7 +228,7 @@ class _Formula(Boolean):
     """A formula of our own; SymPy's logic leaves it alone."""
 
     def __new__(cls, *args: Any) -> Any:
-        return Boolean.__new__(cls, *map(sp.sympify, args))
+        return Boolean.__new__(cls, *map(_expr, args))
 
 
 class ForAll(_Formula):
@@ -274,7 +280,7 @@ def divides(h: Any, d: Any) -> Any:
 
 def equal(a: Any, b: Any) -> Any:
     """a = b as it is written (SymPy's ``Eq`` would evaluate it)."""
-    return sp.Eq(sp.sympify(a), sp.sympify(b), evaluate=False)
+    return sp.Eq(_expr(a), _expr(b), evaluate=False)
 
 
 def all_equal(*terms: Any) -> Any:
@@ -283,11 +289,11 @@ def all_equal(*terms: Any) -> Any:
 
 
 def at_most(a: Any, b: Any) -> Any:
-    return sp.Le(sp.sympify(a), sp.sympify(b), evaluate=False)
+    return sp.Le(_expr(a), _expr(b), evaluate=False)
 
 
 def less(a: Any, b: Any) -> Any:
-    return sp.Lt(sp.sympify(a), sp.sympify(b), evaluate=False)
+    return sp.Lt(_expr(a), _expr(b), evaluate=False)
 
 
 def implies(p: Any, q: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 import sympy as sp
@@ -264,3 +266,21 @@ def test_a_random_and_a_fixed_tensor_of_one_name_are_refused() -> None:
     c.term(L.Expectation(L.random_tensor("q", n)[i]))
     with pytest.raises(ConversionError, match="q is declared twice"):
         c.term(L.tensor("q", n)[i])
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda t: L.plus(t, 1), lambda t: L.times(t, 1), lambda t: L.power(t, 2),
+        lambda t: L.power(a, t), lambda t: L.over(1, t), lambda t: L.minus(a, t),
+        lambda t: L.equal(t, 1), lambda t: L.at_most(1, t), lambda t: L.less(t, a),
+        lambda t: L.call(sp.sin, t), lambda t: L.Expectation(t), lambda t: L.IsInteger(t),
+        lambda t: L.VectorFunction("f", n, n)(x)[t], lambda t: L.VectorFunction("f", t),
+        lambda t: L.VectorFunction("f", n)(lambda _: t)[()], term,
+    ],
+)  # fmt: skip
+def test_text_is_never_run(build: Callable[[str], object], tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    with pytest.raises((sp.SympifyError, ConversionError)):
+        build(f"open({str(mark)!r}, 'w')")
+    assert not mark.exists()
