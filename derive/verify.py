@@ -356,7 +356,10 @@ def _failing_part(p: Term) -> Term:
     if p.op == "and":
         parts = list(p.children)
     elif p.op == "imp":
-        parts = [p.children[1]]
+        end = p.children[1]  # the premises are known to hold, perhaps by a proof
+        while end.op == "imp":
+            end = end.children[1]
+        parts = [end]
     elif p.op == "forall" and p.data[0] == "fin" and p.children[0].op == "num":
         parts = _instances(p)
     for part in parts:
