@@ -15,7 +15,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -126,7 +125,7 @@ def _parser() -> _Parser:
         description="Settles claims of Transformer mathematics: proved, conditional or refuted.",
         epilog="Exit status: 0 all as expected, 1 not all, 2 error in the input.",
     )
-    parser.add_argument("--version", action="version", version=_version())
+    parser.add_argument("--version", action=_Version, nargs=0, help="the version of the program")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
 
     listing = _command(commands, "list", _list, "the claims and the places that they cover")
@@ -210,7 +209,17 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+class _Version(argparse.Action):
+    """``--version``, looked up only if it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        _write(f"{_version()}\n")
+        parser.exit()
+
+
 def _version() -> str:
+    from importlib import metadata
+
     try:
         return f"derive {metadata.version(_DISTRIBUTION)}"
     except metadata.PackageNotFoundError:
@@ -322,6 +331,8 @@ def _one_line(option: str, kind: type[Exception]) -> Iterator[None]:
 
 
 def _versions() -> dict[str, str]:
+    from importlib import metadata
+
     found = {"Python": ".".join(map(str, sys.version_info[:3]))}
     for shown, name in (("derive", _DISTRIBUTION), ("SymPy", "sympy"), ("NumPy", "numpy")):
         with contextlib.suppress(metadata.PackageNotFoundError):

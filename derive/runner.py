@@ -400,7 +400,7 @@ Arrived = Callable[[int, _Done], None]
 
 
 def _shared(tasks: Sequence[_Task], jobs: int, arrived: Arrived) -> list[_Done]:
-    """Do all tasks in this process and `jobs` - 1 forked ones; each takes the next that is left.
+    """Do all tasks, with several jobs in forked processes that each take the next that is left.
 
     What a process has learnt serves its next task, which a process for each task would lose.  A
     task that ends its process is done again in one of its own, to tell how it ends.
@@ -413,17 +413,17 @@ def _shared(tasks: Sequence[_Task], jobs: int, arrived: Arrived) -> list[_Done]:
             found[place] = done
             arrived(place, done)
 
-    helpers = min(jobs, len(tasks)) - 1 if _can_fork() else 0
+    helpers = min(jobs, len(tasks)) if jobs > 1 and _can_fork() else 0
     context = multiprocessing.get_context("fork") if helpers else multiprocessing.get_context()
     taken = context.Value("i", 0)
     children = [_Helper(context, tasks, taken, keep) for _ in range(helpers)]
     try:
         for child in children:
             child.listen()
-        for place in _turns(taken, len(tasks)):
-            keep(place, _here(tasks[place]))
         for child in children:
             child.join()
+        for place in _turns(taken, len(tasks)) if not children else ():
+            keep(place, _here(tasks[place]))
     finally:
         for child in children:
             child.end()

@@ -17,7 +17,7 @@ import hashlib
 import json
 import os
 import sys
-from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -79,18 +79,19 @@ def _folder() -> Path | None:
 def _state() -> str:
     """A digest of everything that proofs are made with."""
     root = Path(__file__).resolve().parent
-    digest = hashlib.sha256(f"{sys.version}|{_version('sympy')}".encode())
+    digest = hashlib.sha256(sys.version.encode() + _sympy())
     for source in sorted(root.rglob("*.py")):
         digest.update(str(source.relative_to(root)).encode())
         digest.update(hashlib.sha256(source.read_bytes()).digest())
     return digest.hexdigest()[:32]
 
 
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "?"
+def _sympy() -> bytes:
+    """The file of SymPy that names its release; the package itself takes long to load."""
+    spec = find_spec("sympy")
+    if spec is None or spec.origin is None:
+        return b""
+    return (Path(spec.origin).parent / "release.py").read_bytes()
 
 
 def _read(path: Path) -> dict[str, Any]:

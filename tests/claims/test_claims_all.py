@@ -73,6 +73,17 @@ def test_no_altered_log_passes_the_digest(name: str) -> None:
 
 
 @each_claim
+def test_no_field_of_any_step_can_be_altered(name: str) -> None:
+    for log in settled(name).logs:
+        for number, step in enumerate(log["steps"]):
+            for field, value in step.items():
+                step[field] = [*value, 0] if isinstance(value, list) else f"{value}0"
+                assert shown_by(log) is None, f"step {number}: {field}"
+                step[field] = value
+        assert shown_by(log) is not None
+
+
+@each_claim
 def test_an_altered_log_that_is_sealed_again_shows_nothing_false(name: str) -> None:
     """What is left of the same statement is another proof of it: a name, an order, a spare fact."""
     for log in settled(name).logs:
