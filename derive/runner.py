@@ -406,31 +406,39 @@ def _shared(tasks: Sequence[_Task], jobs: int, arrived: Arrived) -> list[_Done]:
     task that ends its process is done again in one of its own, to tell how it ends.
     """
     found: dict[int, _Done] = {}
-    lock = threading.Lock()
 
     def keep(place: int, done: _Done) -> None:
-        with lock:
-            found[place] = done
-            arrived(place, done)
+        found[place] = done
+        arrived(place, done)
 
-    helpers = min(jobs, len(tasks)) if jobs > 1 and _can_fork() else 0
-    context = multiprocessing.get_context("fork") if helpers else multiprocessing.get_context()
-    taken = context.Value("i", 0)
-    children = [_Helper(context, tasks, taken, keep) for _ in range(helpers)]
-    try:
-        for child in children:
-            child.listen()
-        for child in children:
-            child.join()
-        for place in _turns(taken, len(tasks)) if not children else ():
-            keep(place, _here(tasks[place]))
-    finally:
-        for child in children:
-            child.end()
+    if jobs > 1 and _can_fork():
+        _in_helpers(tasks, min(jobs, len(tasks)), keep)
+    else:
+        for place, task in enumerate(tasks):
+            keep(place, _here(task))
     lost = [place for place in range(len(tasks)) if place not in found]
     for place in lost:
         keep(place, *_in_children([tasks[place]], 1, lambda *_: None))
     return [found[place] for place in range(len(tasks))]
+
+
+def _in_helpers(tasks: Sequence[_Task], count: int, keep: Arrived) -> None:
+    """Let `count` helpers share the tasks, and hear from all of them until each has ended."""
+    context = multiprocessing.get_context("fork")
+    taken = context.Value("i", 0)
+    helpers = [_Helper(context, tasks, taken) for _ in range(count)]
+    try:
+        heard = [helper.results for helper in helpers]
+        while heard:
+            ready = wait(heard)
+            for results in [r for r in heard if r in ready]:
+                try:
+                    keep(*results.recv())
+                except (EOFError, OSError):
+                    heard.remove(results)
+    finally:
+        for helper in helpers:
+            helper.end()
 
 
 def _turns(taken: Any, count: int) -> Iterator[int]:
@@ -445,33 +453,18 @@ def _turns(taken: Any, count: int) -> Iterator[int]:
 
 
 class _Helper:
-    """A forked process that takes tasks from the common list, and a thread that listens to it."""
+    """A forked process that takes tasks from the common list and sends what came of them."""
 
-    def __init__(self, context: Any, tasks: Sequence[_Task], taken: Any, keep: Arrived) -> None:
-        self._results, sender = context.Pipe(duplex=False)
-        self._keep = keep
+    def __init__(self, context: Any, tasks: Sequence[_Task], taken: Any) -> None:
+        self.results, sender = context.Pipe(duplex=False)
         self._process = context.Process(target=_help, args=(tasks, taken, sender), daemon=True)
         _fork(self._process)
         sender.close()
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-
-    def listen(self) -> None:
-        self._listener.start()
-
-    def _listen(self) -> None:
-        with contextlib.suppress(EOFError, OSError):
-            while True:
-                self._keep(*self._results.recv())
-
-    def join(self) -> None:
-        self._listener.join()
 
     def end(self) -> None:
         self._process.kill()
         self._process.join()
-        if self._listener.is_alive():
-            self._listener.join()
-        self._results.close()
+        self.results.close()
 
 
 def _help(tasks: Sequence[_Task], taken: Any, sender: Any) -> None:
