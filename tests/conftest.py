@@ -3,3 +3,11 @@
 import os
 
 os.environ["DERIVE_STORE"] = "off"
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--all-steps",
+        action="store_true",
+        help="alter every field of every step of every proof log, instead of a sample of steps",
+    )

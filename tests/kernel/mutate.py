@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from itertools import count
 from typing import Any
@@ -37,6 +37,22 @@ def mutations(
     edits = list(_edits(log))
     if at_most is not None and len(edits) > at_most:
         edits = random.Random(seed).sample(edits, at_most)
+    yield from _altered(log, edits, reseal)
+
+
+def in_every_field(log: Json, steps: Iterable[int], seed: int = 0) -> Iterator[tuple[str, Json]]:
+    """For every field of the given steps one alteration, chosen at random and sealed anew."""
+    chosen = random.Random(seed)
+    wanted = set(steps)
+    edits: dict[Path, list[Edit]] = {}
+    for edit in _edits(log):
+        place = edit[1][:3]
+        if len(place) == 3 and place[0] == "steps" and place[1] in wanted:
+            edits.setdefault(place, []).append(edit)
+    yield from _altered(log, [chosen.choice(found) for found in edits.values()], reseal=True)
+
+
+def _altered(log: Json, edits: Iterable[Edit], reseal: bool) -> Iterator[tuple[str, Json]]:
     for description, path, alter in edits:
         altered = deepcopy(log)
         holder = altered
@@ -57,12 +73,14 @@ def shown_by(log: Json) -> Shown | None:
         return None
 
 
-def accepted_as_the_same(log: Json, **options: Any) -> list[tuple[str, Json]]:
+def accepted_as_the_same(
+    log: Json, alterations: Iterable[tuple[str, Json]]
+) -> list[tuple[str, Json]]:
     """The alterations after which the log is still accepted for what it showed before."""
     original = check(log)
     return [
         (description, altered)
-        for description, altered in mutations(log, **options)
+        for description, altered in alterations
         if (shown := shown_by(altered)) is not None
         and (shown.kind, shown.goal, shown.values)
         == (original.kind, original.goal, original.values)
