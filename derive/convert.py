@@ -354,20 +354,26 @@ class Converter:
         return v, v, None if sign is None else sign(T.ZERO, v)
 
     def _gradient(self, p: Any, scope: Scope) -> Term:
-        function, x, i, value, *elsewhere = p.args
-        if not isinstance(x, sp.IndexedBase) or x.shape is None or len(x.shape) != 1:
-            raise ConversionError(f"{_text(x)} needs one index to be differentiated by")
+        function, x, place, value, *elsewhere = p.args
+        indices = tuple(place) if isinstance(place, sp.Tuple) else (place,)
+        if not isinstance(x, sp.IndexedBase) or x.shape is None or len(x.shape) != len(indices):
+            one = "one index" if len(indices) == 1 else f"{len(indices)} indices"
+            raise ConversionError(f"{_text(x)} needs {one} to be differentiated by")
         if _is_random(x):
             raise ConversionError(f"{_text(x)} is random, and no variable to differentiate by")
+        if len(set(indices)) != len(indices):
+            raise ConversionError(f"an entry of {_text(x)} needs an index for every axis")
         name = scope.get(x, self._tensor(x))
-        c, inner = self._opened(i, x.shape[0], scope)
-        sizes = c.children
-        body = T.abstract_tensor(self._term(function, scope), name, 1)
-        partial = T.abstract(self._term(value, inner), (c,))
-        point = T.apply(name, T.bound(0))
+        opened, inner = [], scope
+        for i, size in zip(indices, x.shape, strict=True):
+            c, inner = self._opened(i, size, inner)
+            opened.append(c)
+        body = T.abstract_tensor(self._term(function, scope), name, len(opened))
+        partial = T.abstract(self._term(value, inner), opened)
+        point = T.apply(name, *(T.bound(k) for k in reversed(range(len(opened)))))
         if elsewhere:
-            point = T.abstract(self._term(elsewhere[0], inner), (c,))
-        return T.grad(sizes, body, point, partial)
+            point = T.abstract(self._term(elsewhere[0], inner), opened)
+        return T.grad([c.children[0] for c in opened], body, point, partial)
 
 
 def _is_random(base: Any) -> bool:

@@ -246,8 +246,9 @@ class IsInteger(_Formula):
 class GradientIs(_Formula):
     """The expression is differentiable in the tensor, with these partial derivatives.
 
-    args: expression, tensor, index, partial derivative by the entry with that index; where the
-    derivative is taken at another point than the tensor itself, the entry of that point.
+    args: expression, tensor, index (a tuple of indices if the tensor has several), partial
+    derivative by the entry with that index; where the derivative is taken at another point than
+    the tensor itself, the entry of that point.
     """
 
 

@@ -221,6 +221,10 @@ def test_what_is_not_understood_is_refused_by_name(expression: object, named: st
         (L.GradientIs(a, x, k, 0), "k"),
         (L.GradientIs(a, x, sp.Idx("q", (1, n)), 0), "q"),
         (L.GradientIs(L.tensor("x", m)[k], x, i, 0), "x"),
+        (L.GradientIs(a, x, (i, j), 0), "x needs 2 indices"),
+        (L.GradientIs(a, L.tensor("w", n, m), i, 0), "w needs one index"),
+        (L.GradientIs(a, L.tensor("w", n, m), (k, i), 0), "k"),
+        (L.GradientIs(a, L.tensor("w", n, n), (i, i), 0), "w"),
     ],
 )
 def test_a_variable_that_is_not_understood_is_refused_by_name(

@@ -114,6 +114,24 @@ def test_gradient_in_another_form():
         p.with_partial(raw, wrong, j)
 
 
+def test_gradient_by_a_matrix():
+    """The bilinear form of x and y with the matrix W: entry (i, k) of its gradient is x_i y_k."""
+    d = dim("d")
+    k, l, W, z = index("k", d), index("l", d), tensor("W", n, d), tensor("z", d)
+    form = total(times(x[i], W[i, k], z[k]), i, k)
+    goal = GradientIs(form, W, (j, l), times(x[j], z[l]))
+    p = prover()
+    raw = p.gradient(goal)
+    theorem = p.with_partial(raw, p.equal(p.partial(raw, j, l), times(x[j], z[l])), j, l)
+    assert theorem.conclusion is p.formula(goal)
+    assert theorem.conclusion is not p.formula(GradientIs(form, W, (j, l), times(z[l], x[j])))
+    assert latex(theorem.conclusion).startswith(r"\frac{\partial}{\partial W_{t\,i}}")
+    with pytest.raises((KernelError, NotFound)):
+        p.equal(p.partial(raw, j, l), times(x[j], z[k]))
+    turned = GradientIs(total(times(x[i], W[j, k], z[k]), i, k), W, (j, l), 0)
+    assert p.gradient(turned).conclusion is not raw.conclusion
+
+
 def test_gradient_at_a_point():
     p = prover()
     distance = total(plus(x[i], times(-1, y[i])) ** 2, i)
