@@ -238,17 +238,32 @@ def _run(argv: Sequence[str]) -> int:
 def _list(args: argparse.Namespace) -> int:
     from derive import jsonout, terminal
 
+    if args.source is not None:
+        return _list_source(args.source, as_json=args.json)
     claims = all_claims()
-    document = _document(claims, args.source) if args.source is not None else None
-    if document is not None:
-        claims = tuple(c for c in claims if c.source.document == document)
     if args.json:
         _write(jsonout.dumps(jsonout.claims_object(claims)))
-    elif document is not None:
-        _write(terminal.list_places(document, claims, _style()))
     else:
         _write(terminal.list_claims(claims, _style()))
     return 0
+
+
+def _list_source(wanted: str, *, as_json: bool) -> int:
+    """A document place by place, with the verdicts, which are found as `verify` finds them."""
+    from derive import jsonout, runner, terminal
+    from derive.places import places_of
+
+    claims = all_claims()
+    document = _document(claims, wanted)
+    ids = [c.id for c in claims if c.source.document == document]
+    results = _settled(ids)
+    places = places_of(document, [p for r in results for p in r.source.places])
+    if as_json:
+        chosen = [c for c in claims if c.source.document == document]
+        _write(jsonout.dumps(jsonout.places_object(chosen, places, results)))
+    else:
+        _write(terminal.list_places(document, places, results, _style()))
+    return int(runner.failed(results))
 
 
 def _document(claims: Sequence[Claim], wanted: str) -> str:

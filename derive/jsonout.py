@@ -13,6 +13,7 @@ from derive.result import CounterexampleView, Result, Source, TwinStatus, TwinVi
 
 if TYPE_CHECKING:
     from derive.claim import Claim
+    from derive.places import Place
 
 SCHEMA: Final = 1
 
@@ -31,6 +32,25 @@ def results_object(results: Sequence[Result], *, seed: int, seconds: float) -> d
 def claims_object(claims: Sequence[Claim]) -> dict[str, Any]:
     """The object that ``derive list --json`` prints."""
     return {"schema": SCHEMA, "claims": [_claim(c) for c in claims]}
+
+
+def places_object(
+    claims: Sequence[Claim], places: Sequence[Place], results: Sequence[Result]
+) -> dict[str, Any]:
+    """The object that ``derive list --source DOC --json`` prints."""
+    return {
+        **claims_object(claims),
+        "places": [
+            {
+                "place": place.name,
+                "lines": place.lines,
+                "says": place.says,
+                "claims": [{"id": r.id, "verdict": r.verdict.value}
+                           for r in results if place.name in r.source.places],
+            }
+            for place in places
+        ],
+    }  # fmt: skip
 
 
 def dumps(value: Any) -> str:

@@ -24,6 +24,7 @@ from derive.result import (
 
 if TYPE_CHECKING:
     from derive.claim import Claim
+    from derive.places import Place
 
 WIDTH: Final = 80
 LABEL: Final = 18
@@ -214,18 +215,32 @@ def _listed(claim: Claim, style: Style) -> list[str]:
     return [first, *wrap(style.prose(claim.title), "      ")]
 
 
-def list_places(document: str, claims: Sequence[Claim], style: Style) -> str:
-    """The places of one document in order, each with the claims that cover it."""
-    places = sorted({p for c in claims for p in c.source.places}, key=_natural)
-    wide = max(map(columns, places), default=0)
+def list_places(
+    document: str, places: Sequence[Place], results: Sequence[Result], style: Style
+) -> str:
+    """The places of one document in order: what each says, and the claims about it."""
     lines = [style.paint(style.plain(document), _BOLD)]
     for place in places:
-        shown = style.plain(place)
-        for claim in (c for c in claims if place in c.source.places):
-            lines.append(f"  {fit(shown, wide, style)}  {claim.id}")
-            lines += wrap(style.prose(claim.title), " " * (wide + 8))
-            shown = ""
-    return _text([*lines, "", _coverage(claims)])
+        where = f"   line{'s' * (not place.lines.isdecimal())} {place.lines}" if place.lines else ""
+        lines += ["", f"  {style.paint(style.plain(place.name), _BOLD)}{style.plain(where)}"]
+        lines += wrap(style.prose(place.says), "    ") if place.says else []
+        here = [r for r in results if place.name in r.source.places]
+        wide = max((columns(r.id) for r in here), default=0)
+        lines += [_verdict_on(r, wide, style) for r in here] or ["    (no claim covers it)"]
+    open_places = sum(not any(p.name in r.source.places for r in results) for p in places)
+    end = f", {open_places} not covered" if open_places else ""
+    numbers = summary(results)
+    found = ", ".join(f"{numbers[v]} {wording.NAME[v]}" for v in Verdict if numbers[v])
+    count = f"{_number(len(places), 'place')}{end}, {_number(len(results), 'claim')}"
+    return _text([*lines, "", *wrap(f"{count}: {found}" if found else count, rest="  ")])
+
+
+def _verdict_on(r: Result, wide: int, style: Style) -> str:
+    room = WIDTH - 4 - 11 - 2 - wide - 2
+    title = f"  {fit(style.prose(r.title), room, style)}" if room > 10 else ""
+    verdict = style.paint(f"{_SHORT.get(r.verdict, r.verdict.value):<11}", _COLOUR[r.verdict])
+    mark = style.paint("!", _ALARM) if _is_trouble(r) else " "
+    return f"  {mark} {verdict}  {fit(r.id, wide, style)}{title}".rstrip()
 
 
 def _coverage(claims: Sequence[Claim]) -> str:
@@ -235,11 +250,6 @@ def _coverage(claims: Sequence[Claim]) -> str:
 
 def _number(count: int, noun: str) -> str:
     return f"{count} {noun}" + ("" if count == 1 else "s")
-
-
-def _natural(place: str) -> list[tuple[int, str]]:
-    """A9 before A10."""
-    return [(int(p), "") if p.isdecimal() else (-1, p) for p in re.split(r"(\d+)", place)]
 
 
 # ---------------------------------------------------------------------------- show

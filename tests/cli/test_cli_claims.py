@@ -12,6 +12,7 @@ import pytest
 
 import derive.claims
 from derive import catalogue, report
+from derive import places as places_of_notes
 from derive.catalogue import InputError, all_claims, load_file, select
 from derive.cli import main, main_for, run_topic
 from derive.report import TexFailed, TexMissing
@@ -129,14 +130,42 @@ def test_list_of_one_source(capsys, monkeypatch, tmp_path):
     for name in ("my note.txt", "my"):
         assert main(["list", "--source", name]) == 0
         out = capsys.readouterr().out
-        places = re.findall(r"^  (A\d+) +(\S+)$", out, re.M)
-        assert places == [
-            ("A1", "mine/commutes"), ("A2", "mine/floor"), ("A10", "mine/floor"),
+        assert re.findall(r"^  (A\d+)$", out, re.M) == ["A1", "A2", "A10"]
+        assert re.findall(r"^    (\S.*\S) +(mine/\S+)", out, re.M) == [
+            ("proved", "mine/commutes"), ("refuted", "mine/successor"),
+            ("not maths", "mine/story"), ("conditional", "mine/floor"),
+            ("conditional", "mine/floor"),
         ]  # fmt: skip
-        assert "       mine/successor\n" in out
-        assert out.endswith("\n3 places, 4 claims\n")
+        assert out.rstrip().split("\n\n")[-1].startswith("3 places, 4 claims: ")
+
+
+def test_list_of_one_source_as_json(capsys, monkeypatch, tmp_path):
+    text = samples.GOOD.replace("CLAIMS =", "ORDER = 1\nCLAIMS =")
+    package(tmp_path, monkeypatch, one=text)
     assert main(["list", "--json", "--source", "my note.txt"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["claims"]) == 4
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == ["schema", "claims", "places"]
+    assert len(found["claims"]) == 4
+    assert found["places"][0] == {
+        "place": "A1", "lines": "", "says": "",
+        "claims": [
+            {"id": "mine/commutes", "verdict": "proved"},
+            {"id": "mine/successor", "verdict": "refuted"},
+            {"id": "mine/story", "verdict": "not-mathematical"},
+        ],
+    }  # fmt: skip
+
+
+def test_the_notes_are_listed_in_their_own_order(capsys):
+    for document, places in places_of_notes.NOTES.items():
+        assert main(["list", "--source", document]) == 0
+        out = capsys.readouterr().out
+        shown = re.findall(r"^  ([AB]\d\d)   lines? (.*)$", out, re.M)
+        assert shown == [(p.name, p.lines) for p in places]
+        starts = [int(re.match(r"\d+", lines)[0]) for _, lines in shown[:-1]]
+        assert max(b - a for a, b in zip(starts[1:], starts, strict=False)) <= 6
+        assert f"{len(places)} places" in out.rstrip().split("\n\n")[-1]
+        assert max(map(len, out.splitlines())) <= 80
 
 
 # ---------------------------------------------------------------------------- show
