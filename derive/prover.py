@@ -278,6 +278,11 @@ class Prover:
         new = T.abstract(equation.conclusion.children[1], tuple(map(self.term, components)))
         return infer("gradient-value", [gradient, self.for_all(equation, *components)], new)
 
+    def with_function(self, gradient: Theorem, equation: Theorem) -> Theorem:
+        """The gradient of h, from that of f and f(X) = h(X) for all tensors X."""
+        same = equation.conclusion.children[-1]
+        return infer("gradient-function", [gradient, equation], same.children[1])
+
     # ------------------------------------------------------------------ logic
 
     def both(self, *parts: Theorem) -> Theorem:

@@ -146,6 +146,18 @@ def test_gradient_at_a_point():
     assert r"\Big|_{v=y} = 0" in shown
 
 
+def test_gradient_of_a_function_in_another_form():
+    p = prover()
+    squares, products = total(x[i] ** 2, i), total(times(x[i], x[i]), i)
+    raw = p.gradient(GradientIs(squares, x, j, 0))
+    same = p.for_all_tensors(p.equal(squares, products), x)
+    theorem = p.with_function(raw, same)
+    assert theorem.conclusion.children[1] is p.formula(GradientIs(products, x, j, 0)).children[1]
+    assert theorem.conclusion.children[2:] == raw.conclusion.children[2:]
+    with pytest.raises(KernelError):
+        p.with_function(raw, p.for_all_tensors(p.equal(products, squares), x))
+
+
 def test_gradient_at_the_variable_itself_prints_as_such():
     p = prover()
     square = p.formula(GradientIs(total(x[i] ** 2, i), x, j, times(2, x[j])))

@@ -724,6 +724,18 @@ def _gradient_value(premises: Sequence[Theorem], value: Term) -> Conclusion:
     return Conclusion(_all_hypotheses(premises), T.grad(dims, f, point, value))
 
 
+def _gradient_function(premises: Sequence[Theorem], function: Term) -> Conclusion:
+    """From gradient of f, and for all tensors X: f(X) = h(X): gradient of h."""
+    p, q = premises
+    g = _expect("gradient-function", p.conclusion, "grad")
+    dims, (old, point, value) = g.children[: g.data], g.children[g.data :]
+    equation = T.eq(old, function)
+    wanted = T.quantified("forall", "tensor", equation, arity=len(dims))
+    if q.conclusion is not wanted:
+        raise Refused("gradient-function", f"{q.conclusion} is not {wanted}")
+    return Conclusion(_all_hypotheses(premises), T.grad(dims, function, point, value))
+
+
 # ---------------------------------------------------------------------------- evaluation
 
 
@@ -824,5 +836,6 @@ RULES: Final[dict[str, Rule]] = {
     "finite-forall": _finite_forall,
     "derivative": _derivative,
     "gradient-value": _gradient_value,
+    "gradient-function": _gradient_function,
     "decide": _decide,
 }

@@ -228,6 +228,62 @@ def test_gradient_value() -> None:
     refused("gradient-value", (made, assume(flipped)), wanted)
 
 
+def for_all_tensors(body: Term, arity: int = 1) -> Term:
+    return T.quantified("forall", "tensor", T.abstract_tensor(body, "V", arity), arity=arity)
+
+
+def test_gradient_function() -> None:
+    """The same function in other words: sqrt(v^2) and |v| have one gradient where v is not 0."""
+    root, size = T.fn("sqrt", T.power(V(J), 2)), T.fn("abs", V(J))
+    positive = assume(T.lt(ZERO, T.power(A(J), 2)))
+    old = T.abstract_tensor(root, "V", 1)
+    new = T.abstract_tensor(size, "V", 1)
+    made = infer("derivative", (positive,), (N,), old, POINT)
+    same = assume(for_all_tensors(T.eq(root, size)))
+    got = infer("gradient-function", (made, same), new)
+    assert got.conclusion is T.grad((N,), new, POINT, made.conclusion.children[-1])
+    assert got.hypotheses == {positive.conclusion, same.conclusion}
+    assert got.axioms == made.axioms
+
+    def not_renamed(premise: Term, function: Term = new) -> None:
+        refused("gradient-function", (made, assume(premise)), function, why="is not")
+
+    not_renamed(for_all_tensors(T.eq(size, root)))  # from right to left
+    not_renamed(for_all_tensors(T.eq(root, size)), T.neg(new))
+    not_renamed(for_all_tensors(T.eq(T.power(root, 2), T.power(size, 2))))
+    not_renamed(for_all_tensors(T.le(root, size)))
+    not_renamed(for_all_tensors(T.implies(T.lt(ZERO, V(J)), T.eq(root, size))))
+    refused("gradient-function", (same, made), new, why="not of the form 'grad'")
+    refused("gradient-function", (made,), new)
+    refused("gradient-function", (made, same), T.bound(0))
+
+
+def test_functions_that_agree_at_the_point_only_keep_their_gradients() -> None:
+    square = T.power(V(J), 2)
+    made = infer("derivative", (), (N,), T.abstract_tensor(square, "V", 1), POINT)
+    line = T.mul(A(J), V(J))  # the two agree at A, and nowhere else but at 0
+    here = T.eq(T.power(A(J), 2), T.power(A(J), 2))
+    new = T.abstract_tensor(line, "V", 1)
+    refused("gradient-function", (made, assume(here)), new, why="is not")
+    free = assume(T.eq(square, line))
+    refused("gradient-function", (made, free), new, why="is not")
+    refused("generalise-tensor", (free,), "V", 1, why="free in a hypothesis")
+    refused("gradient-function", (made, assume(for_all_tensors(T.eq(square, line)))),
+            T.abstract_tensor(square, "V", 1), why="is not")  # fmt: skip
+
+
+def test_a_gradient_function_takes_tensors_of_the_same_rank() -> None:
+    entry = T.apply("V", J, K)
+    function = T.abstract_tensor(entry, "V", 2)
+    made = infer("derivative", (), (N, N), function, B(T.bound(1), T.bound(0)))
+    twice = T.mul(ONE, entry)
+    new = T.abstract_tensor(twice, "V", 2)
+    same = T.eq(entry, twice)
+    assert infer("gradient-function", (made, assume(for_all_tensors(same, 2))), new)
+    other = T.quantified("forall", "tensor", T.eq(function, new), arity=1)
+    refused("gradient-function", (made, assume(other)), new, why="is not")
+
+
 def test_what_a_gradient_asks_for_is_asked_at_its_point() -> None:
     inverse = T.abstract_tensor(T.inv(V(J)), "V", 1)
     g = T.grad((N,), inverse, POINT, ZERO)
