@@ -6,7 +6,7 @@ derivations note counts matrices only; its feed-forward formula has biases as we
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from derive.language import (
     dims,
     equal,
     iff,
+    implies,
     index,
     natural,
     over,
@@ -47,6 +48,11 @@ ORDER = 10
 # ---------------------------------------------------------------------- counting
 
 
+def ones(*shape: Any) -> sp.Expr:
+    """1 for every entry of a tensor of that shape."""
+    return total(1, *map(index, "abc", shape))
+
+
 @dataclass(frozen=True)
 class Stored:
     """A tensor of parameters, and the symbol for the number of its entries."""
@@ -56,8 +62,7 @@ class Stored:
 
     @property
     def entries(self) -> sp.Expr:
-        """1 for every entry."""
-        return total(1, *map(index, "abc", self.tensor.shape))
+        return ones(*self.tensor.shape)
 
     @property
     def sides(self) -> sp.Expr:
@@ -68,8 +73,13 @@ class Stored:
         return f"${latex.name(str(self.tensor.label))}$"
 
     @property
+    def counted(self) -> Any:
+        """What the number is: one for every entry."""
+        return equal(self.number, self.entries)
+
+    @property
     def definition(self) -> Given:
-        return Given(equal(self.number, self.entries), f"the number of entries of {self.name}")
+        return Given(self.counted, f"the number of entries of {self.name}")
 
 
 def stored(number: str, name: str, *shape: Any) -> Stored:
@@ -77,7 +87,13 @@ def stored(number: str, name: str, *shape: Any) -> Stored:
 
 
 def definitions(*parts: Stored) -> tuple[Given, ...]:
+    """What the numbers of tensors are that the source speaks of."""
     return tuple(s.definition for s in parts)
+
+
+def counting(*parts: Stored) -> tuple[Any, ...]:
+    """The same as premises, for tensors that the source does not speak of."""
+    return tuple(s.counted for s in parts)
 
 
 def number(*parts: Stored) -> sp.Expr:
@@ -102,10 +118,23 @@ def by_axes(p: Prover, part: Stored, definition: Theorem, *axes: str) -> Theorem
 
 def by_sides(p: Prover, parts: Sequence[Stored], first: int = 0) -> list[Theorem]:
     """The number of entries of each part; hypothesis `first` defines the first of them."""
+    return multiplied(p, parts, [p.hyp(first + k) for k in range(len(parts))])
+
+
+def multiplied(p: Prover, parts: Sequence[Stored], counted: Sequence[Theorem]) -> list[Theorem]:
     return [
-        p.equal(s.number, s.sides, p.hyp(first + k), reason=f"the sides of {s.name}, multiplied")
-        for k, s in enumerate(parts)
+        p.equal(s.number, s.sides, c, reason=f"the sides of {s.name}, multiplied")
+        for s, c in zip(parts, counted, strict=True)
     ]
+
+
+def under(p: Prover, premises: Any, then: Callable[..., Theorem], reason: str) -> Theorem:
+    """premises -> what `then` proves from their theorems, one for each part."""
+
+    def from_parts(case: Theorem) -> Theorem:
+        return then(*(p.part(case, k) for k in range(len(case.conclusion.children))))
+
+    return p.suppose(premises, from_parts, reason)
 
 
 # ---------------------------------------------------------------------- multi-head attention
@@ -115,10 +144,7 @@ square = power(d, 2)
 
 W_Q, W_K = stored("N_Q", "W^Q", h, d, d_k), stored("N_K", "W^K", h, d, d_k)
 W_V, W_O = stored("N_V", "W^V", h, d, d_v), stored("N_O", "W^O", times(h, d_v), d)
-b_Q, b_K = stored("B_Q", "b^Q", h, d_k), stored("B_K", "b^K", h, d_k)
-b_V, b_O = stored("B_V", "b^V", h, d_v), stored("B_O", "b^O", d)
 matrices = (W_Q, W_K, W_V, W_O)
-biases = (b_Q, b_K, b_V, b_O)
 
 KEYS_FIT = Given(equal(times(h, d_k), d), "the reason that the note gives for the query matrices")
 VALUES_FIT = Given(equal(times(h, d_v), d), "the reason that the note gives for the concatenation")
@@ -285,6 +311,15 @@ OUTPUT = Claim(
 
 any_widths = times(2, h, d, plus(d_k, d_v))
 bias_widths = (times(2, h, d_k), times(h, d_v), d)
+
+
+def bias_entries(heads: Any, keys: Any, values: Any, model: Any) -> sp.Expr:
+    """1 for every entry of the biases of the queries, keys, values and output."""
+    return plus(ones(heads, keys), ones(heads, keys), ones(heads, values), ones(model))
+
+
+B = natural("B")
+BIASES = equal(B, bias_entries(h, d_k, d_v, d))
 by_heads = plus(times(2, d, times(h, d_k)), times(2, d, times(h, d_v)))
 
 
@@ -315,8 +350,8 @@ ANY_WIDTHS = Claim(
     title="Layer of any head widths",
     source=Source(
         DERIVATIONS, ("A11",),
-        r"The total is the sum over $W^Q$, $W^K$, $W^V$ and $W^O$; it is stated for head widths "
-        r"that fit.",
+        r"The total is the sum over $W^Q$, $W^K$, $W^V$ and $W^O$, and is given for "
+        r"$h\,d_k = h\,d_v = d_{\text{model}}$. Beyond the note: what it is for any head widths.",
     ),
     statement=equal(number(*matrices), any_widths),
     given=definitions(*matrices),
@@ -355,8 +390,6 @@ LAYER = Claim(
     expected=Verdict.PROVED,
 )  # fmt: skip
 
-with_biases = (*matrices, *biases)
-
 
 def reduce_with_biases(p: Prover, start: sp.Expr, keys: Theorem, values: Theorem) -> Theorem:
     """The counts with biases, when the head widths fit."""
@@ -372,14 +405,18 @@ def reduce_with_biases(p: Prover, start: sp.Expr, keys: Theorem, values: Theorem
 
 
 def prove_layer_with_biases(p: Prover) -> Theorem:
-    counts = by_sides(p, with_biases)
-    general = p.calc(
-        number(*with_biases),
-        (sides(*with_biases), "add them up", *counts),
-        (plus(any_widths, *bias_widths), "collect"),
-    )
-    special = reduce_with_biases(p, plus(any_widths, *bias_widths), p.hyp(8), p.hyp(9))
-    return p.both(general, special)
+    def then(counted: Theorem) -> Theorem:
+        counts = by_sides(p, matrices)
+        shifts = p.equal(B, plus(*bias_widths), counted, reason="the lengths of the biases")
+        general = p.calc(
+            plus(number(*matrices), B),
+            (plus(sides(*matrices), *bias_widths), "add them up", *counts, shifts),
+            (plus(any_widths, *bias_widths), "collect"),
+        )
+        special = reduce_with_biases(p, plus(any_widths, *bias_widths), p.hyp(4), p.hyp(5))
+        return p.both(general, special)
+
+    return p.suppose(BIASES, then, "let $B$ count the biases")
 
 
 def twin_layer_with_biases(rng: np.random.Generator) -> list[Trial]:
@@ -403,15 +440,18 @@ LAYER_WITH_BIASES = Claim(
     title="Layer with biases",
     source=Source(
         DERIVATIONS, ("A11",),
-        r"The total of $4\,d_{\text{model}}^2$ counts matrices only; libraries add a bias to each "
-        r"projection.",
+        r"The total of $4\,d_{\text{model}}^2$ counts matrices, and the note has no others. "
+        r"Beyond the note: what it is when each projection has a bias, as in most libraries.",
     ),
-    statement=all_equal(
-        number(*with_biases),
-        plus(any_widths, *bias_widths),
-        plus(times(4, square), times(4, d)),
+    statement=implies(
+        BIASES,
+        all_equal(
+            plus(number(*matrices), B),
+            plus(any_widths, *bias_widths),
+            plus(times(4, square), times(4, d)),
+        ),
     ),
-    given=(*definitions(*with_biases), KEYS_FIT, VALUES_FIT),
+    given=(*definitions(*matrices), KEYS_FIT, VALUES_FIT),
     proof=prove_layer_with_biases,
     twin=Twin("numbers stored by layers with biases", twin_layer_with_biases),
     expected=Verdict.PROVED,
@@ -426,19 +466,19 @@ def at_sizes(part: Stored, sizes: dict[sp.Symbol, int]) -> Stored:
 
 BASE = {d: 512, h: 8, d_k: 64, d_v: 64}
 base_matrices = tuple(at_sizes(s, BASE) for s in matrices)
-base_biases = tuple(at_sizes(s, BASE) for s in biases)
+base_biases = bias_entries(8, 64, 64, 512)
 
 
 def prove_base_layer(p: Prover) -> Theorem:
-    counts, shifts = by_sides(p, base_matrices), by_sides(p, base_biases, first=4)
+    counts = by_sides(p, base_matrices)
     large = p.calc(
         number(*base_matrices),
         (sides(*base_matrices), "add them up", *counts),
         (1_048_576, "multiply and add"),
     )
     small = p.calc(
-        number(*base_biases),
-        (sides(*base_biases), "add them up", *shifts),
+        base_biases,
+        (plus(times(8, 64), times(8, 64), times(8, 64), 512), "the lengths of the biases"),
         (2_048, "multiply and add"),
     )
     return p.both(large, small)
@@ -461,44 +501,47 @@ BASE_LAYER = Claim(
     source=Source(
         DERIVATIONS, ("A01", "A11"),
         r"$4\,d_{\text{model}}^2$ parameters, for $d_{\text{model}} = 512$, $h = 8$ and head "
-        r"width 64.",
+        r"width 64. Beyond the note: how many a bias for each projection would add.",
     ),
-    statement=both(
-        equal(number(*base_matrices), 1_048_576), equal(number(*base_biases), 2_048)
-    ),
-    given=definitions(*base_matrices, *base_biases),
+    statement=both(equal(number(*base_matrices), 1_048_576), equal(base_biases, 2_048)),
+    given=definitions(*base_matrices),
     proof=prove_base_layer,
     twin=Twin("numbers stored by the base layer", twin_base_layer),
     expected=Verdict.PROVED,
 )  # fmt: skip
 
 g = dim("g")
-grouped = (W_Q, stored("N_K", "W^K", g, d, d_k), stored("N_V", "W^V", g, d, d_v), W_O)
+shared = (stored("N_K'", "W^K'", g, d, d_k), stored("N_V'", "W^V'", g, d, d_v))
+grouped = (W_Q, *shared, W_O)
 
 
 def prove_grouped(p: Prover) -> Theorem:
     share = over(g, h)
-    counts = by_sides(p, grouped)
-    return p.calc(
-        number(*grouped),
-        (sides(*grouped), "add them up", *counts),
-        (
-            plus(
-                times(d, times(h, d_k)),
-                times(d, times(h, d_v)),
-                times(share, d, times(h, d_k)),
-                times(share, d, times(h, d_v)),
+
+    def then(keys: Theorem, values: Theorem) -> Theorem:
+        counts = multiplied(p, grouped, (p.hyp(0), keys, values, p.hyp(1)))
+        return p.calc(
+            number(*grouped),
+            (sides(*grouped), "add them up", *counts),
+            (
+                plus(
+                    times(d, times(h, d_k)),
+                    times(d, times(h, d_v)),
+                    times(share, d, times(h, d_k)),
+                    times(share, d, times(h, d_v)),
+                ),
+                r"$g = \frac{g}{h}\,h$",
             ),
-            r"$g = \frac{g}{h}\,h$",
-        ),
-        (
-            plus(times(d, d), times(d, d), times(share, d, d), times(share, d, d)),
-            fitting,
-            (times(d, plus(1, share)), p.hyp(4)),
-            (times(d, plus(1, share)), p.hyp(5)),
-        ),
-        (plus(times(2, square), times(2, square, share)), "add up"),
-    )
+            (
+                plus(times(d, d), times(d, d), times(share, d, d), times(share, d, d)),
+                fitting,
+                (times(d, plus(1, share)), p.hyp(2)),
+                (times(d, plus(1, share)), p.hyp(3)),
+            ),
+            (plus(times(2, square), times(2, square, share)), "add up"),
+        )
+
+    return under(p, GROUPED.statement.args[0], then, "let $g$ heads hold the keys and values")
 
 
 def twin_grouped(rng: np.random.Generator) -> list[Trial]:
@@ -517,11 +560,15 @@ GROUPED = Claim(
     title="Layer with shared keys and values",
     source=Source(
         DERIVATIONS, ("A11",),
-        r"$4\,d_{\text{model}}^2$ holds for as many key and value heads as query heads; here there "
-        r"are $g$ of them.",
+        r"The layer has as many key and value heads as query heads, and then "
+        r"$4\,d_{\text{model}}^2$ parameters. Beyond the note: $g$ heads of keys and values, each "
+        r"shared by several query heads.",
     ),
-    statement=equal(number(*grouped), plus(times(2, square), times(2, square, over(g, h)))),
-    given=(*definitions(*grouped), KEYS_FIT, VALUES_FIT),
+    statement=implies(
+        both(*counting(*shared)),
+        equal(number(*grouped), plus(times(2, square), times(2, square, over(g, h)))),
+    ),
+    given=(W_Q.definition, W_O.definition, KEYS_FIT, VALUES_FIT),
     proof=prove_grouped,
     twin=Twin("stored numbers, with the keys and values of a layer of fewer heads", twin_grouped),
     expected=Verdict.PROVED,
@@ -536,18 +583,14 @@ other_matrices = (
     stored("N_V'", "W^V'", h2, d, d_v2),
     stored("N_O'", "W^O'", times(h2, d_v2), d),
 )
-other_with_biases = (
-    *other_matrices,
-    stored("B_Q'", "b^Q'", h2, d_k2),
-    stored("B_K'", "b^K'", h2, d_k2),
-    stored("B_V'", "b^V'", h2, d_v2),
-    stored("B_O'", "b^O'", d),
-)
+B2 = natural("B'")
+OTHER_BIASES = equal(B2, bias_entries(h2, d_k2, d_v2, d))
+other_bias_widths = (times(2, h2, d_k2), times(h2, d_v2), d)
 ALL_FIT = (
     KEYS_FIT,
     VALUES_FIT,
-    Given(equal(times(h2, d_k2), d), "the same for another number of heads"),
-    Given(equal(times(h2, d_v2), d), "the same for another number of heads"),
+    Given(equal(times(h2, d_k2), d), "what the note says of $h$, for another number of heads"),
+    Given(equal(times(h2, d_v2), d), "what the note says of $h$, for another number of heads"),
 )
 other_fitting = r"$h'\,d'_k = d_{\text{model}}$ and $h'\,d'_v = d_{\text{model}}$"
 
@@ -595,22 +638,35 @@ CONSTANT = Claim(
 
 
 def prove_constant_with_biases(p: Prover) -> Theorem:
-    counts, others = by_sides(p, with_biases), by_sides(p, other_with_biases, first=8)
-    added = p.equal(
-        number(*with_biases), sides(*with_biases), *counts, reason="add up the first layer"
-    )
-    reduced = reduce_with_biases(p, sides(*with_biases), p.hyp(16), p.hyp(17))
-    return p.calc(
-        number(*with_biases),
-        (plus(times(4, square), times(4, d)), "so far", (1, added), (1, reduced)),
-        (
-            sides(*other_with_biases),
-            other_fitting,
-            (plus(times(-2, d), -2), p.hyp(18)),
-            (plus(times(-2, d), -1), p.hyp(19)),
-        ),
-        (number(*other_with_biases), "add up the other layer", *((-1, c) for c in others)),
-    )
+    def then(counted: Theorem, others_counted: Theorem) -> Theorem:
+        counts, others = by_sides(p, matrices), by_sides(p, other_matrices, first=4)
+        shifts = p.equal(B, plus(*bias_widths), counted, reason="the lengths of the biases")
+        other_shifts = p.equal(
+            B2, plus(*other_bias_widths), others_counted, reason="and in the other layer"
+        )
+        added = p.equal(
+            plus(number(*matrices), B), plus(sides(*matrices), *bias_widths), *counts, shifts,
+            reason="add up the first layer",
+        )  # fmt: skip
+        reduced = reduce_with_biases(p, plus(sides(*matrices), *bias_widths), p.hyp(8), p.hyp(9))
+        return p.calc(
+            plus(number(*matrices), B),
+            (plus(times(4, square), times(4, d)), "so far", (1, added), (1, reduced)),
+            (
+                plus(sides(*other_matrices), *other_bias_widths),
+                other_fitting,
+                (plus(times(-2, d), -2), p.hyp(10)),
+                (plus(times(-2, d), -1), p.hyp(11)),
+            ),
+            (
+                plus(number(*other_matrices), B2),
+                "add up the other layer",
+                *((-1, c) for c in others),
+                (-1, other_shifts),
+            ),
+        )
+
+    return under(p, both(BIASES, OTHER_BIASES), then, "let $B$ and $B'$ count the biases")
 
 
 CONSTANT_WITH_BIASES = Claim(
@@ -618,10 +674,14 @@ CONSTANT_WITH_BIASES = Claim(
     title="More heads, the same with biases",
     source=Source(
         DERIVATIONS, ("A12",),
-        r"The total of $4\,d_{\text{model}}^2$ does not depend on $h$; biases are not spoken of.",
+        r"The total of $4\,d_{\text{model}}^2$ does not depend on $h$; biases are not spoken of. "
+        r"Beyond the note: it does not with them, either.",
     ),
-    statement=equal(number(*with_biases), number(*other_with_biases)),
-    given=(*definitions(*with_biases, *other_with_biases), *ALL_FIT),
+    statement=implies(
+        both(BIASES, OTHER_BIASES),
+        equal(plus(number(*matrices), B), plus(number(*other_matrices), B2)),
+    ),
+    given=(*definitions(*matrices, *other_matrices), *ALL_FIT),
     proof=prove_constant_with_biases,
     twin=Twin("the same with biases", lambda rng: twin_constant(rng, bias=True)),
     expected=Verdict.PROVED,
@@ -676,7 +736,8 @@ SAME_COUNT_IFF = Claim(
     title="When two layers have as many",
     source=Source(
         DERIVATIONS, ("A12",),
-        r"A layer with $h$ heads has as many parameters as one with a single head.",
+        r"A layer with $h$ heads has as many parameters as one with a single head. Beyond the "
+        r"note: exactly when two layers of the same model width have equally many.",
     ),
     statement=iff(
         equal(number(*matrices), number(*other_matrices)),
@@ -761,8 +822,8 @@ SINGLE = Claim(
     source=Source(
         DERIVATIONS, ("A12",),
         r"The layer with $h$ heads is said to have exactly the parameters of a single head; which "
-        r"single head is not said. Let it have key width $e_k$, value width $e_v$ and $u$ output "
-        r"projections.",
+        r"single head is not said. Read here with key width $e_k$, value width $e_v$ and $u$ "
+        r"output projections.",
     ),
     statement=equal(number(*single), number(*matrices)),
     given=(*definitions(*single, *matrices), KEYS_FIT, VALUES_FIT),
@@ -1063,18 +1124,24 @@ FORMULA = Claim(
 r = real("r")
 
 
+widened = equal(f, times(r, d))
+
+
 def prove_ratio(p: Prover) -> Theorem:
-    counts = by_sides(p, network)
-    return p.calc(
-        number(*network),
-        (sides(*network), "add them up", *counts),
-        (
-            plus(times(r, d, d), times(r, d), times(d, times(r, d)), d),
-            r"$d_{ff} = r\,d_{\text{model}}$",
-            p.hyp(4),
-        ),
-        (plus(times(2, r, square), times(plus(r, 1), d)), "collect"),
-    )
+    def then(wide: Theorem) -> Theorem:
+        counts = by_sides(p, network)
+        return p.calc(
+            number(*network),
+            (sides(*network), "add them up", *counts),
+            (
+                plus(times(r, d, d), times(r, d), times(d, times(r, d)), d),
+                r"$d_{ff} = r\,d_{\text{model}}$",
+                wide,
+            ),
+            (plus(times(2, r, square), times(plus(r, 1), d)), "collect"),
+        )
+
+    return p.suppose(widened, then, "let the network widen by the factor $r$")
 
 
 def twin_ratio(rng: np.random.Generator) -> list[Trial]:
@@ -1091,31 +1158,39 @@ RATIO = Claim(
     title="Feed-forward of any hidden width",
     source=Source(
         DERIVATIONS, ("A26",),
-        r"$8\,d_{\text{model}}^2$ is the count of the matrices for $d_{ff} = 4\,d_{\text{model}}$; "
-        r"here $d_{ff} = r\,d_{\text{model}}$, with biases.",
+        r"$8\,d_{\text{model}}^2$ is the count of the matrices for $d_{ff} = 4\,d_{\text{model}}$. "
+        r"Beyond the note: $d_{ff} = r\,d_{\text{model}}$, and the biases counted.",
     ),
-    statement=equal(number(*network), plus(times(2, r, square), times(plus(r, 1), d))),
-    given=(
-        *definitions(*network),
-        Given(equal(f, times(r, d)), "the widening, for which the note takes $r = 4$"),
+    statement=implies(
+        widened, equal(number(*network), plus(times(2, r, square), times(plus(r, 1), d)))
     ),
+    given=definitions(*network),
     proof=prove_ratio,
     twin=Twin("numbers stored by networks with biases", twin_ratio),
     expected=Verdict.PROVED,
 )  # fmt: skip
 
-gated = (W_1, stored("N_G", "W_G", f, d), W_2)
+W_G = stored("N_G", "W_G", f, d)
+gated = (W_1, W_G, W_2)
+#: 8/3 in place of 4, the usual choice for a gated network
+narrower = equal(times(3, f), times(8, d))
 
 
 def prove_gated(p: Prover) -> Theorem:
-    counts = by_sides(p, gated)
-    return p.calc(
-        number(*gated),
-        (sides(*gated), "add them up", *counts),
-        (times(d, times(3, f)), "three of one size"),
-        (times(d, times(8, d)), r"$3\,d_{ff} = 8\,d_{\text{model}}$", p.hyp(3)),
-        (times(8, square), "multiply"),
-    )
+    def then(gate: Theorem, width: Theorem) -> Theorem:
+        counts = multiplied(p, gated, (p.hyp(0), gate, p.hyp(1)))
+        return p.calc(
+            number(*gated),
+            (sides(*gated), "add them up", *counts),
+            (times(d, times(3, f)), "three of one size"),
+            (times(d, times(8, d)), r"$3\,d_{ff} = 8\,d_{\text{model}}$", width),
+            (times(8, square), "multiply"),
+        )
+
+    return under(
+        p, both(W_G.counted, narrower), then,
+        r"let the third matrix be $W_G$, and $d_{ff} = \frac{8}{3}\,d_{\text{model}}$",
+    )  # fmt: skip
 
 
 def twin_gated(rng: np.random.Generator) -> list[Trial]:
@@ -1131,49 +1206,47 @@ GATED = Claim(
     title="Gated feed-forward",
     source=Source(
         DERIVATIONS, ("A26",),
-        r"$8\,d_{\text{model}}^2$ is the count for two matrices; a gated network has a third one "
-        r"and takes $d_{ff} = \frac{8}{3}\,d_{\text{model}}$ to make up for it.",
+        r"$8\,d_{\text{model}}^2$ is the count for two matrices. Beyond the note: a gated network "
+        r"has a third one, and with $d_{ff} = \frac{8}{3}\,d_{\text{model}}$ the same count.",
     ),
-    statement=equal(number(*gated), times(8, square)),
-    given=(
-        *definitions(*gated),
-        Given(equal(times(3, f), times(8, d)), "the usual hidden width of a gated network"),
-    ),
+    statement=implies(both(W_G.counted, narrower), equal(number(*gated), times(8, square))),
+    given=definitions(W_1, W_2),
     proof=prove_gated,
     twin=Twin("stored numbers, with a second matrix of the first kind", twin_gated),
     expected=Verdict.PROVED,
 )  # fmt: skip
 
-turned = (stored("N_1'", "W_1'", d, f), b_1, stored("N_2'", "W_2'", f, d), b_2)
+turned_matrices = (stored("N_1'", "W_1'", d, f), stored("N_2'", "W_2'", f, d))
+turned = (turned_matrices[0], b_1, turned_matrices[1], b_2)
 
 
 def prove_code(p: Prover) -> Theorem:
-    counts = by_sides(p, network)
-    first = p.equal(
-        turned[0].number, turned[0].sides, p.hyp(4), reason="the first matrix, turned round"
-    )
-    second = p.equal(
-        turned[2].number, turned[2].sides, p.hyp(5), reason="the second matrix, turned round"
-    )
-    same = p.calc(
-        number(*network),
-        (sides(*network), "add up the first layer", *counts),
-        (sides(*turned), "the order of the sides does not matter"),
-        (
+    def then(*counted: Theorem) -> Theorem:
+        counts = by_sides(p, network)
+        first, second = multiplied(p, turned_matrices, counted)
+        same = p.calc(
+            number(*network),
+            (sides(*network), "add up the first layer", *counts),
+            (sides(*turned), "the order of the sides does not matter"),
+            (
+                number(*turned),
+                "add up the others with the biases",
+                (-1, first),
+                (-1, second),
+                (-1, counts[1]),
+                (-1, counts[3]),
+            ),
+        )
+        value = p.calc(
             number(*turned),
-            "add up the others with the biases",
-            (-1, first),
-            (-1, second),
-            (-1, counts[1]),
-            (-1, counts[3]),
-        ),
+            (sides(*turned), "the same again", first, second, counts[1], counts[3]),
+            (plus(times(2, d, f), f, d), "collect"),
+        )
+        return p.both(same, value)
+
+    return under(
+        p, both(*counting(*turned_matrices)), then, "let the primed matrices be turned round"
     )
-    value = p.calc(
-        number(*turned),
-        (sides(*turned), "the same again", first, second, counts[1], counts[3]),
-        (plus(times(2, d, f), f, d), "collect"),
-    )
-    return p.both(same, value)
 
 
 def twin_code(rng: np.random.Generator) -> list[Trial]:
@@ -1201,11 +1274,15 @@ CODE = Claim(
     title="Feed-forward module",
     source=Source(
         INTERVIEW, ("B26",),
-        r"A module of two linear layers with biases, which store their matrices as (outputs, "
-        r"inputs) and multiply by the transpose.",
+        r"A module of two linear layers with biases, from $d_{\text{model}}$ to $d_{ff}$ and back. "
+        r"Beyond the note: it has the same count whether a layer stores its matrix as (outputs, "
+        r"inputs), as that library does, or the other way round.",
     ),
-    statement=all_equal(number(*network), number(*turned), plus(times(2, d, f), f, d)),
-    given=(*definitions(*network), turned[0].definition, turned[2].definition),
+    statement=implies(
+        both(*counting(*turned_matrices)),
+        all_equal(number(*network), number(*turned), plus(times(2, d, f), f, d)),
+    ),
+    given=definitions(*network),
     proof=prove_code,
     twin=Twin("outputs and stored numbers with the matrices either way round", twin_code),
     expected=Verdict.PROVED,

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Added, Claim, Correction, Example, Given
+from derive.claim import Added, Claim, Correction, Example
 from derive.claims import INTERVIEW
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem
@@ -236,8 +236,9 @@ MOMENTS = Claim(
     id="scaling/moments",
     title="Mean and variance of the dot product of independent random vectors",
     source=Source(
-        INTERVIEW, ("B01",),
-        f"{NOTHING_SAID} This holds whatever the means and covariances are.",
+        INTERVIEW, ("B01a",),
+        f"{NOTHING_SAID} Beyond the note: what holds for independent $q$ and $k$, whatever their "
+        "means and covariances are.",
     ),
     statement=implies(
         both(uncorrelated, factorising),
@@ -333,8 +334,8 @@ ONE_SIDE = Claim(
     id="scaling/one-white-side",
     title="Assumptions on one side are enough for unit variance",
     source=Source(
-        INTERVIEW, ("B01",),
-        f"{NOTHING_SAID} The usual textbook assumption is that all $2 d_k$ components are "
+        INTERVIEW, ("B01a",),
+        f"{NOTHING_SAID} Beyond the note: textbooks assume that all $2 d_k$ components are "
         "independent with mean zero and variance one; less is enough.",
     ),
     statement=implies(
@@ -405,8 +406,9 @@ EXACT_CONDITION = Claim(
     id="scaling/exact-condition",
     title="Exactly when the scaled dot product has variance one",
     source=Source(
-        INTERVIEW, ("B01",),
-        f"{NOTHING_SAID} For independent vectors, and keys of mean zero, this is when it does.",
+        INTERVIEW, ("B01a",),
+        f"{NOTHING_SAID} Beyond the note: exactly when the scaled variance is one, for independent "
+        "vectors and keys of mean zero.",
     ),
     statement=implies(
         centred_keys, iff(equal(variance(over(dot, root)), 1), equal(sum_of_products, d_k))
@@ -468,9 +470,9 @@ UNEQUAL = Claim(
     id="scaling/unequal-variances",
     title="Uncorrelated key components of unequal variance",
     source=Source(
-        INTERVIEW, ("B01",),
-        f"{NOTHING_SAID} If the components of the keys have variances $\\tau_c^2$, each square of "
-        "the query counts with its own weight.",
+        INTERVIEW, ("B01a",),
+        f"{NOTHING_SAID} Beyond the note: if the components of the keys have variances "
+        "$\\tau_c^2$, each square of the query counts with its own weight.",
     ),
     statement=implies(unequal, equal(variance(dot), weighted_squares)),
     proof=prove_unequal,
@@ -526,9 +528,9 @@ MEANS = Claim(
     id="scaling/non-zero-means",
     title="Means that are not zero add to the variance",
     source=Source(
-        INTERVIEW, ("B01",),
-        f"{NOTHING_SAID} With uncorrelated components of variance one on both sides, means are "
-        "what is left to spoil it.",
+        INTERVIEW, ("B01a",),
+        f"{NOTHING_SAID} Beyond the note: with uncorrelated components of variance one on both "
+        "sides, means are what is left to spoil it.",
     ),
     statement=implies(unit_covariances, equal(variance(dot), with_means)),
     proof=prove_means,
@@ -624,9 +626,10 @@ CORRELATED = Claim(
     id="scaling/correlated",
     title="Queries and keys that correlate",
     source=Source(
-        INTERVIEW, ("B01",),
-        f"{NOTHING_SAID} Trained queries and keys are not independent. For jointly Gaussian ones "
-        r"with correlation $\rho$ in each component the scaled mean grows like $\sqrt{d_k}$.",
+        INTERVIEW, ("B01a",),
+        f"{NOTHING_SAID} Beyond the note: queries and keys that are not independent, as after "
+        r"training. For jointly Gaussian ones with correlation $\rho$ in each component the scaled "
+        r"mean grows like $\sqrt{d_k}$.",
     ),
     statement=implies(
         correlated,
@@ -700,9 +703,9 @@ INITIALISATION = Claim(
     id="scaling/initialisation",
     title="Queries at initialisation are white",
     source=Source(
-        INTERVIEW, ("B01",),
-        f"{NOTHING_SAID} For a fixed token $x$ and random weights $W$ of mean square $s^2$ the "
-        r"query $q=xW$ meets the assumptions when $s^2\lVert x\rVert^2=1$.",
+        INTERVIEW, ("B01a",),
+        f"{NOTHING_SAID} Beyond the note: for a fixed token $x$ and random weights $W$ of mean "
+        r"square $s^2$ the query $q=xW$ is white when $s^2\lVert x\rVert^2=1$.",
     ),
     statement=implies(
         drawn,
@@ -761,11 +764,9 @@ def four_mean(c: Any, e: Any) -> Any:
     return mean(lambda w: times(Q[w, c], Q[w, e], K[w, c], K[w, e]))
 
 
-probabilities = Given(
-    both(forall(w, at_most(0, P[w])), equal(total(P[w], w), 1)),
-    r"$P$ holds the probabilities of the $N$ outcomes, and $\mathbb{E}_P[X]=\sum_i P_i X_i$: what "
-    "it takes to speak of a variance",
-)
+#: What it takes to speak of a mean and a variance; a premise of every statement below.
+probabilities = both(forall(w, at_most(0, P[w])), equal(total(P[w], w), 1))
+DRAWN = r"let $P$ be the probabilities of the $N$ outcomes, and $\mathbb{E}_P[X]=\sum_i P_i X_i$"
 
 
 def by_signs(
@@ -811,8 +812,11 @@ def deviation(p: Prover, f: Quantity, normalised: Theorem) -> Theorem:
 
 
 def prove_unit_variance(p: Prover) -> Theorem:
-    normalised = p.part(p.hyp(0), 1)
-    fourth, cross, mean_k, white_k, norm = (p.hyp(n) for n in range(1, 6))
+    return p.suppose(probabilities, lambda drawn: scaled_variance(p, p.part(drawn, 1)), DRAWN)
+
+
+def scaled_variance(p: Prover, normalised: Theorem) -> Theorem:
+    fourth, cross, mean_k, white_k, norm = (p.hyp(n) for n in range(5))
     middle = p.calc(
         mean(dots),
         (total(mean(lambda w: times(Q[w, c], K[w, c])), c), "exchange the sums"),
@@ -882,12 +886,11 @@ UNIT_VARIANCE = Claim(
     id="scaling/unit-variance",
     title="The scaled dot product has variance one",
     source=Source(
-        INTERVIEW, ("B01",),
+        INTERVIEW, ("B01a",),
         f"{NOTHING_SAID} Read here as $\\operatorname{{Var}}(q\\cdot k/\\sqrt{{d_k}})=1$ for every "
-        "$d_k$.",
+        "$d_k$, with the outcomes of an experiment as what is random.",
     ),
-    statement=equal(spread(dots_over(root)), 1),
-    given=(probabilities,),
+    statement=implies(probabilities, equal(spread(dots_over(root)), 1)),
     added=(
         Added(
             fourth_moments,
@@ -946,13 +949,14 @@ is_event = forall(
 
 
 controlled = both(
-    is_event, less(0, t), equal(mean(scaled_dots), 0), equal(spread(scaled_dots), 1)
+    probabilities, is_event, less(0, t), equal(mean(scaled_dots), 0), equal(spread(scaled_dots), 1)
 )  # fmt: skip
 tail = at_most(mean(lambda w: event[w]), over(1, power(t, 2)))
 
 
 def prove_chebyshev(p: Prover) -> Theorem:
     reasons = (
+        DRAWN,
         r"let $A$ be 1 for outcomes with $|q\cdot k|/\sqrt{d_k}\ge t$ only, 0 for the others",
         "assumption", "assumption: mean zero", "assumption: variance one, what the factor is for",
     )  # fmt: skip
@@ -960,9 +964,10 @@ def prove_chebyshev(p: Prover) -> Theorem:
 
 
 def bound_tail(
-    p: Prover, indicator: Theorem, positive: Theorem, centre: Theorem, unit: Theorem
-) -> Theorem:
-    nonneg, normalised = p.part(p.hyp(0), 0), p.part(p.hyp(0), 1)
+    p: Prover, drawn: Theorem, indicator: Theorem, positive: Theorem, centre: Theorem,
+    unit: Theorem,
+) -> Theorem:  # fmt: skip
+    nonneg, normalised = p.part(drawn, 0), p.part(drawn, 1)
     before = deviation(p, scaled_dots, normalised)
 
     def square(w: Any) -> Any:
@@ -1017,12 +1022,11 @@ CHEBYSHEV = Claim(
     id="scaling/chebyshev",
     title="In which sense the range is controlled",
     source=Source(
-        INTERVIEW, ("B01",),
-        f"{NOTHING_SAID} With mean zero and variance one, values beyond $t$ have probability at "
-        "most $1/t^2$, whatever $d_k$ is.",
+        INTERVIEW, ("B01a",),
+        f"{NOTHING_SAID} Beyond the note: with mean zero and variance one, values beyond $t$ have "
+        "probability at most $1/t^2$, whatever $d_k$ is.",
     ),
     statement=implies(controlled, tail),
-    given=(probabilities,),
     proof=prove_chebyshev,
     twin=Twin("frequency of large scaled dot products against the bound", twin_chebyshev),
     expected=Verdict.PROVED,
@@ -1034,17 +1038,20 @@ fixed_dot = total(times(u[c], v[c]), c)
 
 
 def prove_bounded(p: Prover) -> Theorem:
-    low_q, high_q, low_k, high_k = (p.part(p.at(p.hyp(0), c), n) for n in range(4))
-    half = sp.Rational(1, 2)
-    one = p.order(
-        at_most(times(u[c], v[c]), 1), (half, high_q, low_k), (half, low_q, high_k),
-        reason="add $(1-q_c)(1+k_c)$ and $(1+q_c)(1-k_c)$, both not negative, and halve",
-    )  # fmt: skip
-    summed = p.sum_order(one, c, reason="add over all components")
-    return p.order(
-        at_most(over(fixed_dot, root), root), (over(1, root), summed),
-        reason=r"divide by $\sqrt{d_k}$",
-    )  # fmt: skip
+    def then(given: Theorem) -> Theorem:
+        low_q, high_q, low_k, high_k = (p.part(p.at(given, c), n) for n in range(4))
+        half = sp.Rational(1, 2)
+        one = p.order(
+            at_most(times(u[c], v[c]), 1), (half, high_q, low_k), (half, low_q, high_k),
+            reason="add $(1-q_c)(1+k_c)$ and $(1+q_c)(1-k_c)$, both not negative, and halve",
+        )  # fmt: skip
+        summed = p.sum_order(one, c, reason="add over all components")
+        return p.order(
+            at_most(over(fixed_dot, root), root), (over(1, root), summed),
+            reason=r"divide by $\sqrt{d_k}$",
+        )  # fmt: skip
+
+    return p.suppose(in_range, then, "let the components be at most 1 in size")
 
 
 def twin_bounded(rng: np.random.Generator) -> list[Trial]:
@@ -1064,15 +1071,14 @@ NO_BOUND = Claim(
     id="scaling/no-bound",
     title="The factor is no bound for single vectors",
     source=Source(
-        INTERVIEW, ("B01",),
-        f"{NOTHING_SAID} Read without probability, for components between $-1$ and $1$, the range "
-        "would be that of a single product.",
+        INTERVIEW, ("B01a",),
+        f"{NOTHING_SAID} Read without probability: components between $-1$ and $1$ give scaled dot "
+        "products in the range of a single product.",
     ),
-    statement=at_most(over(fixed_dot, root), 1),
-    given=(Given(in_range, "components of at most the size 1; stated with this reading"),),
+    statement=implies(in_range, at_most(over(fixed_dot, root), 1)),
     counterexample=Example({d_k: 4, u: [1, 1, 1, 1], v: [1, 1, 1, 1]}),
     correction=Correction(
-        at_most(over(fixed_dot, root), root), prove_bounded, (Given(in_range),)
+        implies(in_range, at_most(over(fixed_dot, root), root)), prove_bounded
     ),
     twin=Twin("largest scaled dot product of vectors with components in range", twin_bounded),
     expected=Verdict.REFUTED,
@@ -1138,15 +1144,20 @@ ROOT_IS_WIDTH = Claim(
     "besides.",
 )  # fmt: skip
 
-dot_variance = Given(equal(spread(dots), d_k), "the case for which the factor is meant")
+#: Unscaled, the case for which the factor is meant.
+wide = both(probabilities, equal(spread(dots), d_k))
+WIDE = (DRAWN, "assumption: unscaled, the dot product has variance $d_k$")
 
 
 def prove_by_width(p: Prover) -> Theorem:
-    return p.calc(
-        spread(dots_over(d_k)),
-        (over(spread(dots), power(d_k, 2)), "a factor $1/d_k$ leaves the variance squared"),
-        (over(1, d_k), r"insert the variance; $d_k/d_k^2=1/d_k$", p.hyp(1)),
-    )
+    def then(_: Theorem, unscaled: Theorem) -> Theorem:
+        return p.calc(
+            spread(dots_over(d_k)),
+            (over(spread(dots), power(d_k, 2)), "a factor $1/d_k$ leaves the variance squared"),
+            (over(1, d_k), r"insert the variance; $d_k/d_k^2=1/d_k$", unscaled),
+        )
+
+    return under(p, wide, WIDE, then)
 
 
 def twin_by_width(rng: np.random.Generator) -> list[Trial]:
@@ -1165,13 +1176,13 @@ BY_WIDTH = Claim(
     source=Source(
         INTERVIEW, ("B04",),
         "The division is one by the dimension of the key matrix; the purpose, a controlled range, "
-        "is the one named before.",
+        "is the one named before. Read as: it brings the variance from $d_k$, the case for which "
+        "the factor is meant, to 1.",
     ),
-    statement=equal(spread(dots_over(d_k)), 1),
-    given=(probabilities, dot_variance),
+    statement=implies(wide, equal(spread(dots_over(d_k)), 1)),
     counterexample=Example(by_signs(2, lambda s, t: (1, 1), lambda s, t: (s, t))),
     correction=Correction(
-        equal(spread(dots_over(d_k)), over(1, d_k)), prove_by_width, (probabilities, dot_variance)
+        implies(wide, equal(spread(dots_over(d_k)), over(1, d_k))), prove_by_width
     ),
     twin=Twin("variance of samples divided by the width", twin_by_width),
     expected=Verdict.REFUTED,
@@ -1181,22 +1192,22 @@ BY_WIDTH = Claim(
 
 # ---------------------------------------------------------------------- inside a head
 
-model_width = Given(equal(d, times(h, d_k)), r"$h$ heads of width $d_k$ each")
+shared = both(probabilities, equal(spread(dots), d_k), equal(d, times(h, d_k)))
 
 
 def prove_by_model_width(p: Prover) -> Theorem:
-    return p.calc(
-        spread(dots_over(sp.sqrt(d))),
-        (
-            over(spread(dots), d),
-            r"a factor $1/\sqrt{d_{\text{model}}}$ leaves the variance squared",
-        ),
-        (over(d_k, d), "insert the variance", p.hyp(1)),
-        (
-            over(1, h), r"$d_{\text{model}}=h\,d_k$",
-            (over(-1, times(d, h)), p.hyp(2)),
-        ),
-    )  # fmt: skip
+    def then(_: Theorem, unscaled: Theorem, widths: Theorem) -> Theorem:
+        return p.calc(
+            spread(dots_over(sp.sqrt(d))),
+            (
+                over(spread(dots), d),
+                r"a factor $1/\sqrt{d_{\text{model}}}$ leaves the variance squared",
+            ),
+            (over(d_k, d), "insert the variance", unscaled),
+            (over(1, h), r"$d_{\text{model}}=h\,d_k$", (over(-1, times(d, h)), widths)),
+        )
+
+    return under(p, shared, (*WIDE, "assumption: the heads share the model width"), then)
 
 
 def twin_by_model_width(rng: np.random.Generator) -> list[Trial]:
@@ -1217,15 +1228,13 @@ BY_MODEL_WIDTH = Claim(
     source=Source(
         INTERVIEW, ("B44",),
         "Every head computes its own scaled dot product. Which width the factor belongs to is not "
-        r"repeated; code that takes $\sqrt{d_{\text{model}}}$ is common.",
+        r"repeated there. Read as $\sqrt{d_{\text{model}}}$, a common slip in code, for $h$ heads "
+        "of width $d_k$ that share the model width.",
     ),
-    statement=equal(spread(dots_over(sp.sqrt(d))), 1),
-    given=(probabilities, dot_variance, model_width),
+    statement=implies(shared, equal(spread(dots_over(sp.sqrt(d))), 1)),
     counterexample=Example({**by_signs(1, lambda s: (1,), lambda s: (s,)), h: 2, d: 2}),
     correction=Correction(
-        equal(spread(dots_over(sp.sqrt(d))), over(1, h)),
-        prove_by_model_width,
-        (probabilities, dot_variance, model_width),
+        implies(shared, equal(spread(dots_over(sp.sqrt(d))), over(1, h))), prove_by_model_width
     ),
     twin=Twin("variance of samples divided by the root of the model width", twin_by_model_width),
     expected=Verdict.REFUTED,
@@ -1273,7 +1282,8 @@ IN_A_HEAD = Claim(
     title="The root of the head width is the right divisor for any number of heads",
     source=Source(
         INTERVIEW, ("B44",),
-        "Every head computes its own scaled dot product.",
+        "Every head computes its own scaled dot product. Beyond the note: the width that belongs "
+        r"to it is $d_k = d_{\text{model}}/h$.",
     ),
     statement=implies(per_head, equal(variance(over(dot, head_root)), 1)),
     proof=prove_in_a_head,
@@ -1315,8 +1325,8 @@ WHERE = Claim(
     title="Where the factor is applied does not matter",
     source=Source(
         INTERVIEW, ("B44",),
-        "Every head computes a scaled dot product. Implementations scale the queries, or both "
-        "sides by the fourth root, or the products.",
+        "Every head computes a scaled dot product. Beyond the note: implementations scale the "
+        "queries, or both sides by the fourth root, or the products.",
     ),
     statement=both(
         equal(on_queries, over(fixed_dot, root)), equal(on_both, over(fixed_dot, root))

@@ -21,7 +21,7 @@ from claim_checks import (
 from derive.claim import Example, Given
 from derive.claims import parameters as P
 from derive.claims.parameters import d, d_k, d_k2, d_v, d_v2, f, h, h2, number, square
-from derive.language import all_equal, both, equal, iff, minus, over, plus, times
+from derive.language import all_equal, both, equal, iff, implies, minus, over, plus, times
 from derive.result import TwinStatus, Verdict
 from derive.verify import settle
 from numeric import FeedForwardWeights, MultiHeadWeights
@@ -104,9 +104,24 @@ def with_definition(claim, position, part, shape):
 
 
 N = {p: number(*getattr(P, p)) for p in (
-    "matrices", "other_matrices", "with_biases", "other_with_biases", "single", "bare", "narrow",
+    "matrices", "other_matrices", "single", "bare", "narrow",
     "network", "turned", "gated", "grouped", "base_matrices", "defaults",
 )}  # fmt: skip
+N["with_biases"] = plus(N["matrices"], P.B)
+N["other_with_biases"] = plus(N["other_matrices"], P.B2)
+
+
+def concluding(claim, conclusion):
+    """The claim with another conclusion behind its premise."""
+    return mutant(claim, statement=implies(claim.statement.args[0], conclusion))
+
+
+def assuming(claim, premise):
+    """The claim with another premise."""
+    return mutant(claim, statement=implies(premise, claim.statement.args[1]))
+
+
+GROUPS, TURNED = P.counting(*P.shared), P.counting(*P.turned_matrices)
 Q, K, V, O = P.W_Q, P.W_K, P.W_V, P.W_O
 MUTANTS = {
     # one kind of matrix
@@ -143,34 +158,38 @@ MUTANTS = {
     "layer: output not counted": mutant(
         P.LAYER, statement=equal(number(Q, K, V), times(4, square))
     ),
-    "biases: three": mutant(
+    "biases: three": concluding(
+        P.LAYER_WITH_BIASES, equal(N["with_biases"], plus(times(4, square), times(3, d)))
+    ),
+    "biases: none": concluding(P.LAYER_WITH_BIASES, equal(N["with_biases"], times(4, square))),
+    "biases: general formula without output": concluding(
         P.LAYER_WITH_BIASES,
-        statement=equal(N["with_biases"], plus(times(4, square), times(3, d))),
+        equal(N["with_biases"], plus(P.any_widths, times(2, h, d_k), times(h, d_v))),
     ),
-    "biases: none": mutant(
-        P.LAYER_WITH_BIASES, statement=equal(N["with_biases"], times(4, square))
-    ),
-    "biases: general formula without output": mutant(
+    "biases: one head's queries": assuming(
         P.LAYER_WITH_BIASES,
-        statement=equal(
-            N["with_biases"], plus(P.any_widths, times(2, h, d_k), times(h, d_v))
-        ),
+        equal(P.B, plus(P.ones(d_k), P.ones(h, d_k), P.ones(h, d_v), P.ones(d))),
     ),
-    "biases: value width of the keys": with_definition(
-        P.LAYER_WITH_BIASES, 5, P.b_K, (h, d_v, d)
+    "biases: not counted": mutant(
+        P.LAYER_WITH_BIASES, statement=P.LAYER_WITH_BIASES.statement.args[1]
     ),
     "base: one off": mutant(P.BASE_LAYER, statement=equal(N["base_matrices"], 1_048_577)),
     "base: no biases": mutant(
         P.BASE_LAYER,
         statement=both(
-            equal(N["base_matrices"], 1_048_576), equal(number(*P.base_biases), 512)
+            equal(N["base_matrices"], 1_048_576), equal(P.base_biases, 512)
         ),
     ),
-    "grouped: share turned round": mutant(
-        P.GROUPED,
-        statement=equal(N["grouped"], plus(times(2, square), times(2, square, over(h, P.g)))),
+    "grouped: share turned round": concluding(
+        P.GROUPED, equal(N["grouped"], plus(times(2, square), times(2, square, over(h, P.g))))
     ),
-    "grouped: all share": mutant(P.GROUPED, statement=equal(N["grouped"], times(4, square))),
+    "grouped: all share": concluding(P.GROUPED, equal(N["grouped"], times(4, square))),
+    "grouped: values for every head": assuming(
+        P.GROUPED, both(GROUPS[0], equal(P.shared[1].number, P.ones(h, d, d_v)))
+    ),
+    "grouped: keys not counted": assuming(P.GROUPED, GROUPS[1]),
+    "grouped: keys do not fit": mutant(P.GROUPED, given=without(P.GROUPED, 2)),
+    "grouped: values do not fit": mutant(P.GROUPED, given=without(P.GROUPED, 3)),
     # numbers of heads
     "constant: other keys do not fit": mutant(P.CONSTANT, given=without(P.CONSTANT, 10)),
     "constant: other values do not fit": mutant(P.CONSTANT, given=without(P.CONSTANT, 11)),
@@ -178,11 +197,16 @@ MUTANTS = {
     "constant: in proportion to heads": mutant(
         P.CONSTANT, statement=equal(times(h, N["matrices"]), times(h2, N["other_matrices"]))
     ),
-    "constant with biases: output bias per head": with_definition(
-        P.CONSTANT_WITH_BIASES, 7, P.b_O, (h, d)
+    "constant with biases: output bias per head": assuming(
+        P.CONSTANT_WITH_BIASES,
+        both(
+            equal(P.B, plus(P.ones(h, d_k), P.ones(h, d_k), P.ones(h, d_v), P.ones(h, d))),
+            P.OTHER_BIASES,
+        ),
     ),
+    "constant with biases: the other's not counted": assuming(P.CONSTANT_WITH_BIASES, P.BIASES),
     "constant with biases: values do not fit": mutant(
-        P.CONSTANT_WITH_BIASES, given=without(P.CONSTANT_WITH_BIASES, 17)
+        P.CONSTANT_WITH_BIASES, given=without(P.CONSTANT_WITH_BIASES, 9)
     ),
     "same count: both widths needed": mutant(
         P.SAME_COUNT_IFF,
@@ -252,25 +276,26 @@ MUTANTS = {
         statement=equal(N["network"], plus(times(8, square), times(4, d))),
         proof=P.prove_formula,
     ),
-    "ratio: biases of one width": mutant(
-        P.RATIO,
-        statement=equal(N["network"], plus(times(2, P.r, square), times(2, P.r, d))),
+    "ratio: biases of one width": concluding(
+        P.RATIO, equal(N["network"], plus(times(2, P.r, square), times(2, P.r, d)))
     ),
-    "ratio: one matrix": mutant(
-        P.RATIO, statement=equal(N["network"], plus(times(P.r, square), times(plus(P.r, 1), d)))
+    "ratio: one matrix": concluding(
+        P.RATIO, equal(N["network"], plus(times(P.r, square), times(plus(P.r, 1), d)))
     ),
-    "ratio: sign": mutant(
-        P.RATIO,
-        statement=equal(N["network"], plus(times(2, P.r, square), times(minus(P.r, 1), d))),
+    "ratio: sign": concluding(
+        P.RATIO, equal(N["network"], plus(times(2, P.r, square), times(minus(P.r, 1), d)))
     ),
-    "gated: four times": mutant(P.GATED, given=(*P.GATED.given[:3], P.FOUR_TIMES)),
-    "gated: two matrices": mutant(
-        P.GATED, statement=equal(number(P.W_1, P.W_2), times(8, square))
+    "ratio: the other way": assuming(P.RATIO, equal(d, times(P.r, f))),
+    "ratio: any width": mutant(P.RATIO, statement=P.RATIO.statement.args[1]),
+    "gated: four times": assuming(P.GATED, both(P.W_G.counted, P.FOUR_TIMES.formula)),
+    "gated: two matrices": concluding(P.GATED, equal(number(P.W_1, P.W_2), times(8, square))),
+    "gated: any width": assuming(P.GATED, P.W_G.counted),
+    "gated: the gate not counted": assuming(P.GATED, P.narrower),
+    "code: biases dropped": concluding(
+        P.CODE, all_equal(N["network"], N["turned"], times(2, d, f))
     ),
-    "code: biases dropped": mutant(
-        P.CODE, statement=all_equal(N["network"], N["turned"], times(2, d, f))
-    ),
-    "code: squares": mutant(P.CODE, statement=equal(N["turned"], times(8, square))),
+    "code: squares": concluding(P.CODE, equal(N["turned"], times(8, square))),
+    "code: the second not turned": assuming(P.CODE, TURNED[0]),
     "code: bias of the wrong width": with_definition(P.CODE, 1, P.b_1, (d,)),
     "defaults: matrices only": mutant(P.DEFAULTS, statement=equal(N["defaults"], 2_097_152)),
 }  # fmt: skip
@@ -308,7 +333,6 @@ def arrays(weights):
     """The arrays of a layer under the symbols of the claim."""
     return {
         P.W_Q: weights.w_q, P.W_K: weights.w_k, P.W_V: weights.w_v, P.W_O: weights.w_o,
-        P.b_Q: weights.b_q, P.b_K: weights.b_k, P.b_V: weights.b_v, P.b_O: weights.b_o,
     }  # fmt: skip
 
 
@@ -320,7 +344,9 @@ def test_symbolic_counts_are_the_sizes_of_the_arrays():
         for part, array in arrays(weights).items():
             assert value(part.entries, sizes) == value(part.sides, sizes) == array.size
             assert tuple(value(s, sizes) for s in part.tensor.shape) == array.shape
-        total = sum(value(s.entries, sizes) for s in P.with_biases)
+        biases = value(P.BIASES.args[1], sizes)
+        assert biases == sum(b.size for b in (weights.b_q, weights.b_k, weights.b_v, weights.b_o))
+        total = sum(value(s.entries, sizes) for s in P.matrices) + biases
         assert total == weights.parameter_count()
         assert total == value(plus(P.any_widths, *P.bias_widths), sizes)
 
@@ -341,10 +367,15 @@ def test_statements_hold_at_small_sizes():
     rng = np.random.default_rng(9)
     for n, w in rng.integers(1, 7, size=(15, 2)).tolist():
         sizes = {d: n * w, h: n, d_k: w, d_v: w}
-        counts = {s.number: value(s.entries, sizes) for s in P.with_biases}
-        for claim in (P.QUERIES, P.VALUES, P.OUTPUT, P.LAYER, P.LAYER_WITH_BIASES):
+        counts = {s.number: value(s.entries, sizes) for s in P.matrices}
+        counts[P.B] = value(P.BIASES.args[1], sizes)
+        for claim in (P.QUERIES, P.VALUES, P.OUTPUT, P.LAYER):
             assert holds(claim.statement, {**sizes, **counts}), claim.id
             assert not holds(claim.statement, {**sizes, **counts, d: n * w + 1}), claim.id
+        premise, conclusion = P.LAYER_WITH_BIASES.statement.args
+        assert holds(premise, {**sizes, **counts})
+        assert holds(conclusion, {**sizes, **counts})
+        assert not holds(conclusion, {**sizes, **counts, P.B: counts[P.B] + 1})
 
 
 # ---------------------------------------------------------------------- twins that disagree

@@ -380,7 +380,7 @@ def test_each_added_hypothesis_is_needed(dropped):
     assert settle(weaker).result.verdict not in CONCLUDED
     with pytest.raises(IndexError):  # the script asks for the hypothesis that is not there
         settle(replace(weaker, proof=claim.proof))
-    premises = both(claim.given[0].formula, *(a.formula for a in rest))
+    premises = both(*(a.formula for a in rest))
     false = replace(
         claim, statement=implies(premises, claim.statement), given=(), added=(), witness=None,
         proof=None, counterexample=claim.added[dropped].counterexample,
@@ -402,12 +402,13 @@ def test_the_examples_are_the_tables_that_the_twin_enumerates():
 
 
 FINITE_MUTANTS = [
-    ("unit-variance", equal(S.spread(S.dots_over(root)), S.d_k), S.by_signs(
-        2, lambda s, t: (1, 1), lambda s, t: (s, t))),
-    ("unit-variance", equal(S.spread(S.dots_over(S.d_k)), 1), S.by_signs(
-        2, lambda s, t: (1, 1), lambda s, t: (s, t))),
-    ("unit-variance", equal(S.spread(S.dots), 1), S.by_signs(
-        2, lambda s, t: (1, 1), lambda s, t: (s, t))),
+    ("unit-variance", implies(S.probabilities, conclusion), S.by_signs(
+        2, lambda s, t: (1, 1), lambda s, t: (s, t)))
+    for conclusion in (
+        equal(S.spread(S.dots_over(root)), S.d_k),
+        equal(S.spread(S.dots_over(S.d_k)), 1),
+        equal(S.spread(S.dots), 1),
+    )
 ]  # fmt: skip
 
 
@@ -417,7 +418,7 @@ def test_mutants_over_a_finite_space(name, statement, table):
     for proof in (claim.proof, None):
         mutant = replace(claim, statement=statement, proof=proof)
         assert settle(mutant).result.verdict not in CONCLUDED
-    hypotheses = both(claim.given[0].formula, *(a.formula for a in claim.added))
+    hypotheses = both(*(a.formula for a in claim.added))
     false = replace(
         claim, statement=implies(hypotheses, statement), given=(), added=(), witness=None,
         proof=None, counterexample=Example(table),
@@ -435,9 +436,10 @@ CORRECTION_MUTANTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "statement"), CORRECTION_MUTANTS)
-def test_mutants_of_the_corrections(name, statement):
+@pytest.mark.parametrize(("name", "conclusion"), CORRECTION_MUTANTS)
+def test_mutants_of_the_corrections(name, conclusion):
     claim = BY_NAME[name]
+    statement = implies(claim.statement.args[0], conclusion)
     table = S.by_signs(4, lambda a, b, s, t: (a, b), lambda a, b, s, t: (s, t))
     if name == "by-model-width":
         table |= {S.h: 3, S.d: 6}
@@ -465,10 +467,40 @@ def test_tail_bound_mutants():
 
 # ---------------------------------------------------------------------- plain vectors
 
+#: a part of a premise that is left out, and a table that meets the others
+SIGN = S.by_signs(1, lambda s: (1,), lambda s: (s,))
+WEAKER = [
+    ("by-width", 1, S.by_signs(1, lambda s: (2,), lambda s: (s,))),
+    ("by-model-width", 1, S.by_signs(1, lambda s: (2,), lambda s: (s,)) | {S.h: 1, S.d: 1}),
+    ("by-model-width", 2, SIGN | {S.h: 1, S.d: 2}),
+    ("chebyshev", 1, SIGN | {S.event: [1, 1], S.t: 2}),
+    ("chebyshev", 4, S.by_signs(1, lambda s: (2,), lambda s: (s,)) | {S.event: [1, 1], S.t: 2}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "dropped", "table"), WEAKER)
+def test_no_part_of_a_premise_is_idle(name, dropped, table):
+    claim = BY_NAME[name]
+    right = claim.statement if claim.correction is None else claim.correction.statement
+    premise, conclusion = right.args
+    rest = both(*(p for k, p in enumerate(premise.args) if k != dropped))
+    proof = claim.proof if claim.correction is None else claim.correction.proof
+    bare = {"counterexample": None, "correction": None}
+    for script in (proof, None):
+        mutant = replace(claim, statement=implies(rest, conclusion), proof=script, **bare)
+        assert settle(mutant).result.verdict not in CONCLUDED
+    false = replace(
+        claim, statement=implies(rest, conclusion), proof=None,
+        counterexample=Example(table), correction=None,
+    )  # fmt: skip
+    assert settle(false).result.verdict is Verdict.REFUTED
+
+
 PLAIN_MUTANTS = [
     ("no-bound", at_most(over(S.fixed_dot, root), 1)),
-    ("no-bound", at_most(over(S.fixed_dot, root), over(1, root))),
-    ("no-bound", at_most(S.fixed_dot, root)),
+    ("no-bound", implies(S.in_range, at_most(over(S.fixed_dot, root), 1))),
+    ("no-bound", implies(S.in_range, at_most(over(S.fixed_dot, root), over(1, root)))),
+    ("no-bound", implies(S.in_range, at_most(S.fixed_dot, root))),
     ("root-is-width", equal(root, over(1, S.d_k))),
     ("root-is-width", equal(root, S.d_k)),
     ("root-is-width", equal(power(root, 2), power(S.d_k, 2))),

@@ -168,6 +168,17 @@ def test_the_notes_are_listed_in_their_own_order(capsys):
         assert max(map(len, out.splitlines())) <= 80
 
 
+def test_parts_of_a_place_are_listed_behind_it(capsys, monkeypatch, tmp_path):
+    text = samples.GOOD.replace('("A10", "A2")', '("A2b", "A10", "A2", "A2a")')
+    package(tmp_path, monkeypatch, one=text.replace("CLAIMS =", "ORDER = 1\nCLAIMS ="))
+    assert main(["list", "--source", "my"]) == 0
+    places = re.findall(r"^  (A\w+) ", capsys.readouterr().out, re.M)
+    assert places == ["A1", "A2", "A2a", "A2b", "A10"]
+    assert main(["list", "--json"]) == 0
+    floor = json.loads(capsys.readouterr().out)["claims"][1]
+    assert floor["source"]["places"] == ["A2b", "A10", "A2", "A2a"]
+
+
 # ---------------------------------------------------------------------------- show
 
 
