@@ -628,7 +628,9 @@ SHIFTS = (
     PAIRS,
     *(
         Given(
-            forall(k, entry), "" if e else "$M_k$ has the block of every pair, and zeros elsewhere"
+            forall(k, entry),
+            f"entry {divmod(e, 2)} of the blocks that the note writes for the pairs; in one matrix "
+            "$M_k$ they stand along the diagonal, with zeros elsewhere",
         )
         for e, entry in enumerate(shift_entries(k))
     ),
@@ -856,7 +858,9 @@ def group_claim(
         id=f"positional-encoding/{name}",
         title=title,
         source=source(
-            "A18 A19", "The matrix of a shift is written down; how shifts combine is not said."
+            "A18 A19",
+            "The matrix of a shift is written down, pair by pair. Beyond the note: how shifts "
+            "combine.",
         ),
         statement=statement,
         given=SHIFTS,
