@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Final
 
 from derive.kernel import terms as T
-from derive.kernel.normal import Normaliser
+from derive.kernel.normal import Normaliser, literal
 from derive.kernel.terms import Lam, Term
 
 #: Letters for an index by the size that it runs over.
@@ -259,11 +259,14 @@ class _Printer:
         return rf"{sign}_{{{name(i)}=0}}^{{{top}}} {gap}{text}"
 
     def _before(self, size: Term) -> str:
-        """The last index of a range: n - 1 for n, and n for n + 1."""
+        """The last index of a range: n - 1 for n, n for n + 1, and n - 2 for n - 1."""
         if size.op == "num":
             return str(size.data - 1)
-        if size.op == "add" and size.children[-1] is T.ONE:
-            return self.term(T.add(*size.children[:-1]))
+        if size.op == "add" and not T.free_symbols(size.children[-1]):
+            rest, last = T.add(*size.children[:-1]), T.add(size.children[-1], T.num(-1))
+            shift = literal(Normaliser().poly(last))
+            if shift is not None:
+                return self.term(rest if shift == 0 else T.add(rest, T.num(shift)))
         return f"{self.term(size)}-1"
 
     def _expectation(self, x: Term, law: str = "") -> str:

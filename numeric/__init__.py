@@ -34,6 +34,7 @@ from numeric.multi_head import (
     self_attention_vjp,
     split_heads,
 )
+from numeric.operations import count_attention, count_feed_forward
 from numeric.positional import frequencies, position_encoding, position_encoding_vjp, shift_matrix
 from numeric.residual import (
     Sublayer,
@@ -58,6 +59,8 @@ __all__ = [
     "central_difference_error",
     "complex_step_error",
     "concat_heads",
+    "count_attention",
+    "count_feed_forward",
     "directional_error",
     "exact_dot_moments",
     "feed_forward",

@@ -1,0 +1,152 @@
+"""How many scalar operations the layers take: loops over numbers that count what is done to them.
+
+The loops follow the formulas as they stand, a dot product being a sum of products. What they
+compute is returned beside the counts, so that they can be held against the vectorised layers.
+Slow, and meant for small sizes only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from numeric.arrays import Array, as_floating, require_shape
+from numeric.weights import FeedForwardWeights, MultiHeadWeights
+
+#: Operations of every stage, by kind: "multiply", "add", "subtract", "divide", "exp", "compare".
+Operations = dict[str, Counter[str]]
+
+
+class _Counted:
+    """A number that notes every operation in a counter."""
+
+    __slots__ = ("counter", "value")
+
+    def __init__(self, value: float, counter: Counter[str]) -> None:
+        self.value, self.counter = value, counter
+
+    def __mul__(self, other: _Counted) -> _Counted:
+        return self._noted("multiply", self.value * other.value)
+
+    def __add__(self, other: _Counted) -> _Counted:
+        return self._noted("add", self.value + other.value)
+
+    def __sub__(self, other: _Counted) -> _Counted:
+        return self._noted("subtract", self.value - other.value)
+
+    def __truediv__(self, other: _Counted) -> _Counted:
+        return self._noted("divide", self.value / other.value)
+
+    def exp(self) -> _Counted:
+        return self._noted("exp", math.exp(self.value))
+
+    def larger(self, other: _Counted) -> _Counted:
+        return self._noted("compare", max(self.value, other.value))
+
+    def _noted(self, operation: str, value: float) -> _Counted:
+        self.counter[operation] += 1
+        return _Counted(value, self.counter)
+
+
+def count_attention(
+    query_input: npt.ArrayLike,
+    key_input: npt.ArrayLike,
+    weights: MultiHeadWeights,
+    *,
+    shift: bool = False,
+) -> tuple[Array, Operations]:
+    """Inputs (n, d_model), (m, d_model) -> output (n, d_model) and the operations of each stage.
+
+    Stages: queries, keys, values, scores, scaling, softmax, heads, output. Biases are left out.
+    `shift` subtracts the maximum of every row before the softmax.
+    """
+    query_input, key_input = as_floating(query_input), as_floating(key_input)
+    require_shape("query_input", query_input, {"n": None, "d_model": weights.d_model})
+    require_shape("key_input", key_input, {"m": None, "d_model": weights.d_model})
+    stages: Operations = {}
+    root = 1 / math.sqrt(weights.d_k)
+    heads = []
+    for w_q, w_k, w_v in zip(weights.w_q, weights.w_k, weights.w_v, strict=True):
+        queries = _product(query_input, w_q, _stage(stages, "queries"))
+        keys = _product(key_input, w_k, _stage(stages, "keys"))
+        values = _product(key_input, w_v, _stage(stages, "values"))
+        scores = _product(queries, keys.T, _stage(stages, "scores"))
+        scaled = _each(scores, _stage(stages, "scaling"), lambda x, c: x * _Counted(root, c))
+        attention = _softmax_rows(scaled, _stage(stages, "softmax"), shift)
+        heads.append(_product(attention, values, _stage(stages, "heads")))
+    together = np.concatenate(heads, axis=1)
+    return _product(together, weights.w_o, _stage(stages, "output")), stages
+
+
+def count_feed_forward(x: npt.ArrayLike, weights: FeedForwardWeights) -> tuple[Array, Operations]:
+    """x (n, d_model) -> output (n, d_model) and the operations of each stage.
+
+    Stages: first, relu, second; biases are added where there are any.
+    """
+    x = as_floating(x)
+    require_shape("x", x, {"n": None, "d_model": weights.d_model})
+    stages: Operations = {}
+    hidden = _affine(x, weights.w_1, weights.b_1, _stage(stages, "first"))
+    hidden = _each(hidden, _stage(stages, "relu"), lambda z, c: z.larger(_Counted(0.0, c)))
+    return _affine(hidden, weights.w_2, weights.b_2, _stage(stages, "second")), stages
+
+
+def _stage(stages: Operations, name: str) -> Counter[str]:
+    return stages.setdefault(name, Counter())
+
+
+def _numbers(row: Array, counter: Counter[str]) -> list[_Counted]:
+    return [_Counted(value, counter) for value in row.tolist()]
+
+
+def _table(rows: Sequence[Sequence[Any]]) -> Array:
+    return np.array([[x.value for x in row] for row in rows])
+
+
+def _total(numbers: Sequence[_Counted]) -> _Counted:
+    return reduce(lambda a, b: a + b, numbers)
+
+
+def _dot(left: Sequence[_Counted], right: Sequence[_Counted]) -> _Counted:
+    return _total([a * b for a, b in zip(left, right, strict=True)])
+
+
+def _product(left: Array, right: Array, counter: Counter[str]) -> Array:
+    rows, columns = (
+        [_numbers(row, counter) for row in side] for side in (left, right.T)
+    )  # fmt: skip
+    return _table([[_dot(row, column) for column in columns] for row in rows])
+
+
+def _affine(x: Array, weight: Array, bias: Array | None, counter: Counter[str]) -> Array:
+    product = _product(x, weight, counter)
+    if bias is None:
+        return product
+    shifts = _numbers(bias, counter)
+    rows = (_numbers(row, counter) for row in product)
+    return _table([[a + b for a, b in zip(row, shifts, strict=True)] for row in rows])
+
+
+def _each(
+    entries: Array, counter: Counter[str], change: Callable[[_Counted, Counter[str]], _Counted]
+) -> Array:
+    return _table([[change(x, counter) for x in _numbers(row, counter)] for row in entries])
+
+
+def _softmax_rows(logits: Array, counter: Counter[str], shift: bool) -> Array:
+    return _table([_softmax(_numbers(row, counter), shift) for row in logits])
+
+
+def _softmax(row: list[_Counted], shift: bool) -> list[_Counted]:
+    if shift:
+        largest = reduce(_Counted.larger, row)
+        row = [x - largest for x in row]
+    exponentials = [x.exp() for x in row]
+    whole = _total(exponentials)
+    return [x / whole for x in exponentials]
