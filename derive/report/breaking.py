@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from derive.report.costs import LINE_COST, break_costs, depths, first_clause
+from derive.report.costs import (
+    LINE_COST,
+    break_costs,
+    depths,
+    first_clause,
+    follows,
+    is_list,
+    top_links,
+)
 from derive.report.pieces import Kind, Piece, width
 
 _OVERFLOW_COST: Final = 400.0
@@ -55,13 +63,12 @@ def break_lines(pieces: list[Piece], room: float) -> Broken:
 
 
 def _alignment(pieces: list[Piece]) -> int:
-    """The first arrow, or without arrows the first relation, of the chain; 0 without either."""
+    """The first arrow, or in a single clause the first relation, of the chain; else 0."""
     nesting = depths(pieces)
-    chain = range(first_clause(pieces, nesting))
-    for kind in (Kind.ARROW, Kind.RELATION):
-        for place in chain:
-            if nesting[place] == 0 and pieces[place].kind is kind:
-                return place
+    links = top_links(pieces, nesting) - {Kind.CONNECTIVE}
+    for place in range(first_clause(pieces, nesting)):
+        if nesting[place] == 0 and pieces[place].kind in links:
+            return place
     return 0
 
 
@@ -75,6 +82,8 @@ class _Layout:
         self._room = room
         self._anchor = anchor
         self._depths = depths(pieces)
+        self._listed = is_list(pieces, self._depths)
+        self._links = top_links(pieces, self._depths)
         self._ends_em = [0.0, *accumulate(piece.em for piece in pieces)]
         self.cost, self._breaks = self._cheapest(costs)
 
@@ -95,12 +104,17 @@ class _Layout:
 
     def _indent(self, start: int) -> float:
         """Where a line that starts with this piece begins, in em from the left."""
-        if start == 0 or self._pieces[start].glued:
+        if start == 0 or self._pieces[start].glued or self._starts_clause(start):
             return 0.0
         base = self._ends_em[self._anchor] if self._anchor else _HANGING_EM
-        link = self._pieces[start].kind in {Kind.RELATION, Kind.ARROW}
+        link = self._pieces[start].kind in self._links
         nested = min(self._depths[start], _DEEPEST_EM)
         return base + (0.0 if link else _CONTINUED_EM) + nested
+
+    def _starts_clause(self, start: int) -> bool:
+        """Whether the line starts behind a comma of a list of clauses."""
+        outside = self._listed and self._depths[start] == 0
+        return outside and follows(self._pieces, start, Kind.PUNCTUATION)
 
     def _line_cost(self, start: int, end: int) -> float:
         em = self._indent(start) + self._ends_em[end] - self._ends_em[start]

@@ -1,7 +1,8 @@
 """What a line break before each piece of a formula costs; lower is better, None is forbidden.
 
-An author breaks at the relations of the chain first (a saving: each link gets its own line),
-then at sums, at commas, at products, and inside parentheses only when nothing else is left.
+An author breaks at what binds least: a formula of several clauses at its arrows, then at ∧ and ∨
+or at the commas between them; a single clause at the relations of its chain (a saving: each link
+gets its own line); then come sums, commas and products, and the inside of parentheses last.
 """
 
 from __future__ import annotations
@@ -14,18 +15,27 @@ LINE_COST: Final = 22.0
 """What one more line costs."""
 
 _CHAIN: Final = -LINE_COST - 3.0
+_BESIDE_CLAUSES: Final = 8.0
+_OUTSIDE_CHAIN: Final = 30.0
 _NESTED: Final = 25.0
 _SHORT_LINK_EM: Final = 3.5
+_SHORT_BRACKET_EM: Final = 12.0
+_IN_SHORT_BRACKET: Final = 120.0
+_IN_NESTED_CLAUSE: Final = 60.0
 
-_NOT_BINARY_AFTER: Final = frozenset({
-    Kind.OPEN, Kind.RELATION, Kind.WEAK_RELATION, Kind.ARROW, Kind.SUM, Kind.PRODUCT,
-    Kind.PUNCTUATION, Kind.OPERATOR, Kind.BIG_OPERATOR, Kind.SLASH, Kind.TEXT, Kind.WIDE_SPACE,
-})  # fmt: skip
+CLAUSE_LINKS: Final = frozenset({Kind.ARROW, Kind.CONNECTIVE})
+LINKS: Final = CLAUSE_LINKS | {Kind.RELATION}
+_NOT_BINARY_AFTER: Final = LINKS | {
+    Kind.OPEN, Kind.QUANTIFIER, Kind.WEAK_RELATION, Kind.SUM, Kind.PRODUCT, Kind.PUNCTUATION,
+    Kind.OPERATOR, Kind.BIG_OPERATOR, Kind.SLASH, Kind.TEXT, Kind.WIDE_SPACE,
+}  # fmt: skip
 _NEVER_FIRST: Final = SPACES | {Kind.CLOSE, Kind.PUNCTUATION, Kind.SLASH}
-_RELATIONS: Final = frozenset({Kind.RELATION, Kind.WEAK_RELATION, Kind.ARROW})
-_BEFORE: Final = {Kind.SUM: 10.0, Kind.PRODUCT: 25.0}
+_RELATIONS: Final = frozenset({Kind.RELATION, Kind.WEAK_RELATION})
+_BEFORE: Final = {Kind.ARROW: 2.0, Kind.CONNECTIVE: 5.0, Kind.SUM: 10.0, Kind.PRODUCT: 25.0}
+_REMAINDER: Final = 70.0
 _AFTER: Final = {
     Kind.WIDE_SPACE: 2.0,
+    Kind.QUANTIFIER: 14.0,
     Kind.PUNCTUATION: 20.0,
     Kind.TEXT: 30.0,
     Kind.THIN_SPACE: 50.0,
@@ -34,17 +44,25 @@ _AFTER: Final = {
 
 def break_costs(pieces: list[Piece]) -> list[float | None]:
     nesting = depths(pieces)
-    clause = first_clause(pieces, nesting)
-    arrows = any(p.kind is Kind.ARROW and d == 0 for p, d in zip(pieces, nesting, strict=True))
+    outside = frozenset(p.kind for p, d in zip(pieces, nesting, strict=True) if d == 0)
+    listed = is_list(pieces, nesting)
+    end = len(pieces) if listed else first_clause(pieces, nesting)
+    short = inside_short_brackets(pieces)
+    clauses = _beside_clause_links(pieces)
     costs: list[float | None] = [None]
     for place in range(1, len(pieces)):
-        if nesting[place] == 0 and pieces[place].kind in {Kind.RELATION, Kind.ARROW}:
-            short = _link_em(pieces, nesting, place) < _SHORT_LINK_EM
-            weak = arrows or short
-            costs.append(_link_cost(pieces[place].kind, in_chain=place < clause, weak=weak))
+        kind = pieces[place].kind
+        if nesting[place] == 0 and kind in LINKS:
+            weak = listed or _link_em(pieces, nesting, place) < _SHORT_LINK_EM
+            costs.append(_link_cost(kind, outside, in_chain=place < end, weak=weak))
             continue
         cost = _inner_cost(pieces, place)
-        costs.append(None if cost is None else cost + _NESTED * nesting[place])
+        if listed and nesting[place] == 0 and follows(pieces, place, Kind.PUNCTUATION) and cost:
+            cost = _CHAIN
+        if cost is not None:
+            cost += _NESTED * nesting[place] + _IN_SHORT_BRACKET * short[place]
+            cost += _IN_NESTED_CLAUSE * (kind is Kind.RELATION and clauses[place])
+        costs.append(cost)
     return costs
 
 
@@ -70,23 +88,75 @@ def first_clause(pieces: list[Piece], nesting: list[int]) -> int:
     return len(pieces)
 
 
+def top_links(pieces: list[Piece], nesting: list[int]) -> frozenset[Kind]:
+    """The links that bind least of those outside parentheses; none in a list of clauses."""
+    outside = {piece.kind for piece, depth in zip(pieces, nesting, strict=True) if depth == 0}
+    for kind in (Kind.ARROW, Kind.CONNECTIVE):
+        if kind in outside:
+            return frozenset({kind})
+    return frozenset() if is_list(pieces, nesting) else frozenset({Kind.RELATION})
+
+
+def inside_short_brackets(pieces: list[Piece]) -> list[bool]:
+    r"""Whether each piece stands between brackets that hold little, as in ``[i = j]``."""
+    found = [False] * len(pieces)
+    opened: list[int] = []
+    for place, piece in enumerate(pieces):
+        if piece.kind is Kind.OPEN:
+            opened.append(place)
+        elif piece.kind is Kind.CLOSE and opened:
+            start = opened.pop()
+            held = range(start + 1, place + 1)
+            if sum(pieces[k].em for k in held) <= _SHORT_BRACKET_EM:
+                for k in held:
+                    found[k] = True
+    return found
+
+
+def _beside_clause_links(pieces: list[Piece]) -> list[bool]:
+    """Whether the parenthesis that each piece stands in, or the line, holds a clause link."""
+    groups: list[int] = []
+    opened = [0]
+    for place, piece in enumerate(pieces, start=1):
+        if piece.kind is Kind.CLOSE and len(opened) > 1:
+            opened.pop()
+        groups.append(opened[-1])
+        if piece.kind is Kind.OPEN:
+            opened.append(place)
+    with_link = {g for g, piece in zip(groups, pieces, strict=True) if piece.kind in CLAUSE_LINKS}
+    return [group in with_link for group in groups]
+
+
+def is_list(pieces: list[Piece], nesting: list[int]) -> bool:
+    """Whether commas separate clauses that each have a relation: ``sin 0 = 0, cos 0 = 1``."""
+    clauses = [False]
+    for piece, depth in zip(pieces, nesting, strict=True):
+        if depth == 0 and piece.kind is Kind.PUNCTUATION:
+            clauses.append(False)
+        elif depth == 0 and piece.kind is Kind.RELATION:
+            clauses[-1] = True
+    return len(clauses) > 1 and all(clauses)
+
+
 def _link_em(pieces: list[Piece], nesting: list[int], place: int) -> float:
-    """Width from the relation at `place` up to the next one."""
+    """Width from the link at `place` up to the next one."""
     em = pieces[place].em
     for piece, depth in zip(pieces[place + 1 :], nesting[place + 1 :], strict=True):
-        if depth == 0 and piece.kind in {Kind.RELATION, Kind.ARROW}:
+        if depth == 0 and piece.kind in LINKS:
             break
         em += piece.em
     return em
 
 
-def _link_cost(kind: Kind, *, in_chain: bool, weak: bool) -> float:
-    """`weak` is a link beside arrows, or one as short as ``= 0``: no line of its own by right."""
+def _link_cost(kind: Kind, outside: frozenset[Kind], *, in_chain: bool, weak: bool) -> float:
+    """`weak` is a link as short as ``= 0``, or one in a list: no line of its own by right."""
     if kind is Kind.ARROW:
         return _CHAIN
+    if kind is Kind.CONNECTIVE:
+        return 0.0 if Kind.ARROW in outside or weak else _CHAIN
     if not in_chain:
-        return 30.0
-    return 8.0 if weak else _CHAIN
+        return _OUTSIDE_CHAIN
+    return _BESIDE_CLAUSES if weak or CLAUSE_LINKS & outside else _CHAIN
 
 
 def _inner_cost(pieces: list[Piece], place: int) -> float | None:
@@ -96,10 +166,22 @@ def _inner_cost(pieces: list[Piece], place: int) -> float | None:
     if after.kind in _RELATIONS:
         return 45.0
     if after.kind in _BEFORE and _is_binary(pieces, place):
-        return _BEFORE[after.kind]
+        return _REMAINDER if after.source == r"\bmod" else _BEFORE[after.kind]
+    if follows(pieces, place, Kind.QUANTIFIER):
+        return _AFTER[Kind.QUANTIFIER]
+    if follows(pieces, place, Kind.CONNECTIVE) or follows(pieces, place, Kind.ARROW):
+        return None
     if before.kind in _AFTER:
         return _AFTER[before.kind]
     return 30.0 if after.kind is Kind.TEXT else _product_cost(before, after)
+
+
+def follows(pieces: list[Piece], place: int, kind: Kind) -> bool:
+    """Whether the piece before `place`, apart from thin spaces, is of this kind."""
+    for piece in reversed(pieces[:place]):
+        if piece.kind is not Kind.THIN_SPACE:
+            return piece.kind is kind
+    return False
 
 
 def _is_binary(pieces: list[Piece], place: int) -> bool:

@@ -2,9 +2,12 @@ r"""Formula in, LaTeX out: broken into aligned lines for display, or made breaka
 
 from __future__ import annotations
 
+from dataclasses import replace
+from enum import Enum
 from typing import Final
 
 from derive.report.breaking import Broken, Line, break_lines
+from derive.report.costs import CLAUSE_LINKS, inside_short_brackets
 from derive.report.layout import MAX_LINES
 from derive.report.pieces import SPACES, Kind, Piece, source_of, width
 from derive.report.reading import read
@@ -47,43 +50,89 @@ def _row(line: Line, fences: frozenset[int]) -> str:
 
 
 def inline(latex: str, room: float) -> str:
-    r"""Math for running text, where TeX ends lines after signs and relations only.
+    r"""Math for running text, where TeX of itself ends lines after signs and relations only.
 
-    Commas and wide spaces outside fences may end a line too. Where that still leaves a stretch
-    wider than `room` em, fences take a fixed size, so that TeX can break inside them; where even
-    that does not help, the formula gets lines of its own.
+    Lines may end before arrows, ∧ and ∨, and after commas and quantifiers, too; they never end
+    inside short brackets. Where that still leaves a stretch wider than `room` em, fences take a
+    fixed size, so that TeX can break inside them; where even that does not help, the formula gets
+    lines of its own.
     """
     pieces = read(latex)
     every = frozenset(piece.fence for piece in pieces if piece.fence is not None)
     for fixed in (frozenset[int](), every):
-        stretches = _stretches(pieces, fixed)
-        if max(map(width, stretches), default=0.0) <= room:
-            return "$" + "".join(_with_break(run, fixed) for run in stretches).rstrip() + "$"
+        gaps = _gaps(pieces, fixed)
+        if _widest(pieces, gaps) <= room:
+            return "$" + _with_gaps(pieces, gaps, fixed) + "$"
     lines = [rf"\fitmath{{{block}}}" for block in displayed(latex, room)]
     return r"\newline " + r"\newline ".join(lines) + r"\newline "
 
 
-def _with_break(run: list[Piece], fixed: frozenset[int]) -> str:
-    """TeX may end a line after a sign or a relation of itself; elsewhere it has to be told."""
-    told = run[-1].kind in {Kind.PUNCTUATION, Kind.WIDE_SPACE}
-    return source_of(run, fixed) + (r"\allowbreak " if told else " ")
+class _Gap(Enum):
+    """What TeX is told between two pieces, and whether a line may end there."""
+
+    NOTHING = ""
+    LEFT_TO_TEX = " "
+    KEEP = r"\nobreak "
+    BREAK = r"\allowbreak "
+    AT_COMMA = r"\commabreak "
 
 
-_ENDS_LINE: Final = frozenset({
-    Kind.RELATION, Kind.WEAK_RELATION, Kind.ARROW, Kind.SUM, Kind.PRODUCT, Kind.PUNCTUATION,
-    Kind.WIDE_SPACE,
-})  # fmt: skip
+_BY_TEX: Final = frozenset({Kind.RELATION, Kind.WEAK_RELATION, Kind.SUM, Kind.PRODUCT})
+"""After these TeX ends lines."""
+
+_CLOSED: Final = frozenset({_Gap.NOTHING, _Gap.KEEP})
 
 
-def _stretches(pieces: list[Piece], fixed: frozenset[int]) -> list[list[Piece]]:
-    """Runs of pieces without a break inside; fences that are not `fixed` are not broken."""
-    runs: list[list[Piece]] = [[]]
+def _gaps(pieces: list[Piece], fixed: frozenset[int]) -> list[_Gap]:
+    """The gap behind each piece; fences that are not `fixed` are not broken."""
+    short = inside_short_brackets(pieces)
+    gaps = [_Gap.NOTHING] * len(pieces)
     inside = 0
-    for place, piece in enumerate(pieces):
-        runs[-1].append(piece)
+    for place, piece in enumerate(pieces[:-1]):
         if piece.fence is not None and piece.fence not in fixed:
             inside += {Kind.OPEN: 1, Kind.CLOSE: -1}.get(piece.kind, 0)
-        spaced = pieces[place + 1 : place + 2] and pieces[place + 1].kind in SPACES
-        if not inside and piece.kind in _ENDS_LINE and not spaced:
-            runs.append([])
-    return [run for run in runs if run]
+        if inside:
+            continue
+        if piece.kind in CLAUSE_LINKS or (short[place + 1] and piece.kind in _BY_TEX):
+            gaps[place] = _Gap.KEEP
+        elif not short[place + 1]:
+            gaps[place] = _open_gap(pieces, place)
+    return gaps
+
+
+def _open_gap(pieces: list[Piece], place: int) -> _Gap:
+    piece = pieces[place]
+    if piece.kind is Kind.PUNCTUATION:
+        return _Gap.AT_COMMA
+    if piece.kind is Kind.QUANTIFIER or (
+        piece.kind not in SPACES and _next_solid(pieces, place) in CLAUSE_LINKS | {Kind.WIDE_SPACE}
+    ):
+        return _Gap.BREAK
+    return _Gap.LEFT_TO_TEX if piece.kind in _BY_TEX else _Gap.NOTHING
+
+
+def _next_solid(pieces: list[Piece], place: int) -> Kind | None:
+    """The kind of the next piece that is not a thin space."""
+    return next((p.kind for p in pieces[place + 1 :] if p.kind is not Kind.THIN_SPACE), None)
+
+
+def _widest(pieces: list[Piece], gaps: list[_Gap]) -> float:
+    """Width of the widest stretch in which no line can end."""
+    widest = em = 0.0
+    for piece, gap in zip(pieces, gaps, strict=True):
+        em += piece.em
+        widest = max(widest, em)
+        em = em if gap in _CLOSED else 0.0
+    return widest
+
+
+def _with_gaps(pieces: list[Piece], gaps: list[_Gap], fixed: frozenset[int]) -> str:
+    parts: list[str] = []
+    run: list[Piece] = []
+    for piece, gap in zip(pieces, gaps, strict=True):
+        bound = piece.kind is Kind.QUANTIFIER
+        run.append(replace(piece, source=f"{{{piece.source}}}") if bound else piece)
+        if gap is not _Gap.NOTHING:
+            parts.append(source_of(run, fixed) + gap.value)
+            run = []
+    return "".join([*parts, source_of(run, fixed)])

@@ -1,7 +1,8 @@
 r"""A formula as a row of pieces that are never broken, each with its kind and its width.
 
-``\frac{a}{b}``, ``\sum_{i=0}^{n-1}``, ``x_{i}^{2}``, a matrix are one piece each; a pair
-``\left( ... \right)`` is transparent: its delimiters are pieces and so is what it holds.
+``\frac{a}{b}``, ``\sum_{i=0}^{n-1}``, ``x_{i}^{2}``, ``\forall i < n:``, a matrix are one piece
+each; a pair ``\left( ... \right)`` is transparent: its delimiters are pieces and so is what it
+holds.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ class Kind(Enum):
     OPERATOR = auto()
     BIG_OPERATOR = auto()
     FRACTION = auto()
+    QUANTIFIER = auto()
     ARROW = auto()
+    CONNECTIVE = auto()
     RELATION = auto()
     WEAK_RELATION = auto()
     SUM = auto()

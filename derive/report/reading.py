@@ -9,7 +9,7 @@ from typing import Final
 
 from derive.report import vocabulary
 from derive.report.errors import MathSyntax
-from derive.report.pieces import Kind, Piece, tallest, width, with_scripts
+from derive.report.pieces import Kind, Piece, source_of, tallest, width, with_scripts
 from derive.report.tokens import TEXT_COMMANDS, is_command_word, join, tokenize
 from derive.report.widths import MEDIUM, SCRIPT, THICK, THIN, token_width, upright_width
 
@@ -17,6 +17,7 @@ _SPACE_AROUND: Final = {
     Kind.RELATION: 2 * THICK,
     Kind.WEAK_RELATION: 2 * THICK,
     Kind.ARROW: 2 * THICK,
+    Kind.CONNECTIVE: 2 * MEDIUM,
     Kind.SUM: 2 * MEDIUM,
     Kind.PRODUCT: 2 * MEDIUM,
     Kind.PUNCTUATION: THIN,
@@ -26,6 +27,11 @@ _SPACE_AROUND: Final = {
 }
 _FIXED_SIZE: Final = ("big", "Big", "bigg")
 _LONG_TEXT_EM: Final = 8.0
+_ENDS: Final = frozenset({"}", "&", "\\\\", r"\right", r"\end", r"\middle"})
+_NOT_BOUND: Final = frozenset({
+    Kind.ARROW, Kind.CONNECTIVE, Kind.PUNCTUATION, Kind.WIDE_SPACE, Kind.BIG_OPERATOR,
+})  # fmt: skip
+"""What does not stand between a quantifier and its colon."""
 
 
 def read(latex: str) -> list[Piece]:
@@ -73,7 +79,7 @@ class _Reader:
         return found
 
     def _construct(self, token: str) -> list[Piece]:
-        if token in {"}", "&", "\\\\", r"\right", r"\end", r"\middle"}:
+        if token in _ENDS:
             raise self.refusal(f"unexpected {token}")
         if token == r"\left":
             return self._fence(opening="", closing="")
@@ -81,7 +87,26 @@ class _Reader:
             return self._wrapped_fence()
         if token in TEXT_COMMANDS:
             return self._text()
+        if token in vocabulary.QUANTIFIERS:
+            return [self._quantifier()]
         return [self._scripted(self._nucleus())]
+
+    # -- quantifiers -------------------------------------------------------------------------
+
+    def _quantifier(self) -> Piece:
+        r"""``\forall i < n:`` up to its colon as one piece; without a colon the sign alone."""
+        start, fences = self._at, self._fences
+        bound = [self._scripted(self._nucleus())]
+        inside = 0
+        while (token := self.peek()) != ":" or self._tokens[self._at + 1 :][:1] == ["="]:
+            kind = vocabulary.KIND_OF.get(token or "")
+            inside += {Kind.OPEN: 1, Kind.CLOSE: -1}.get(kind or Kind.ORDINARY, 0)
+            if token is None or token in _ENDS or kind in _NOT_BOUND or inside < 0:
+                self._at, self._fences = start, fences
+                return self._scripted(self._nucleus())
+            bound += self._construct(token)
+        bound.append(self._nucleus())
+        return Piece(source_of(bound), Kind.QUANTIFIER, width(bound), tallest(bound))
 
     # -- fences ------------------------------------------------------------------------------
 

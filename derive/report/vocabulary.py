@@ -27,6 +27,7 @@ FUNCTIONS: Final = _commands(
     "liminf arg det dim ker gcd Pr deg"
 )
 PREFIXES: Final = _commands("partial nabla neg forall exists")
+QUANTIFIERS: Final = _commands("forall exists nexists")
 SIZES: Final = _commands(
     "big Big bigg Bigg bigl Bigl biggl Biggl bigr Bigr biggr Biggr bigm Bigm biggm Biggm"
 )
@@ -48,7 +49,8 @@ _ARROWS: Final = (
     "implies iff impliedby Rightarrow Leftarrow Leftrightarrow Longrightarrow Longleftarrow "
     "Longleftrightarrow"
 )
-_SUMS: Final = "pm mp oplus cup cap lor land vee wedge setminus sqcup"
+_CONNECTIVES: Final = "land lor wedge vee"
+_SUMS: Final = "pm mp oplus cup cap setminus sqcup"
 _PRODUCTS: Final = "cdot times odot otimes circ bmod ast star div bullet"
 _OPENING: Final = "langle lfloor lceil lbrace lbrack lvert lVert"
 _CLOSING: Final = "rangle rfloor rceil rbrace rbrack rvert rVert"
@@ -57,6 +59,7 @@ KIND_OF: Final[dict[str, Kind]] = {
     **dict.fromkeys(_commands(_RELATIONS) | {"=", "<", ">", ":="}, Kind.RELATION),
     **dict.fromkeys(_commands(_WEAK) | {":", r"\colon"}, Kind.WEAK_RELATION),
     **dict.fromkeys(_commands(_ARROWS), Kind.ARROW),
+    **dict.fromkeys(_commands(_CONNECTIVES), Kind.CONNECTIVE),
     **dict.fromkeys(_commands(_SUMS) | {"+", "-"}, Kind.SUM),
     **dict.fromkeys(_commands(_PRODUCTS) | {"*"}, Kind.PRODUCT),
     **dict.fromkeys(_commands(_OPENING) | {"(", "[", r"\{"}, Kind.OPEN),

@@ -136,6 +136,68 @@ def test_sums_break_before_the_sign_outside_parentheses() -> None:
     assert broken.lines[1].pieces[0].source == "+"
 
 
+def lines_at(formula: str, room: float) -> list[str]:
+    broken = break_lines(read(formula), room)
+    first, *rest = [re.sub(r"(\s|\\ )+$", "", source_of(line.pieces)) for line in broken.lines]
+    return [f"{source_of(broken.left_side)} {first}".strip(), *rest]
+
+
+PAIR = r"\mathrm{PE}_{2\,i} = \sin(x) \ \land\  \mathrm{PE}_{2\,i+1} = \cos(x)"
+
+
+def test_conjunctions_break_between_their_parts() -> None:
+    for room in (13.0, 14.0, 16.0):
+        first, second = lines_at(PAIR, room)
+        assert first.endswith(r"\sin ( x )")
+        assert second.startswith(r"\land")
+
+
+def test_implications_break_before_the_arrow_then_between_conjuncts() -> None:
+    formula = PAIR + r" \ \Rightarrow\  \mathrm{PE}_{0} < t"
+    assert [line.split()[0] for line in lines_at(formula, 16.0)[1:]] == [r"\land", r"\Rightarrow"]
+    assert lines_at(formula, 22.0)[-1].startswith(r"\Rightarrow")
+    inside = rf"\neg \left({formula}\right)"
+    assert [line.split()[0] for line in lines_at(inside, 16.0)[1:]] == [r"\land", r"\Rightarrow"]
+
+
+def test_no_break_between_a_quantifier_and_its_colon() -> None:
+    prefix = r"\forall x \in \mathbb{R}:\ \forall a < d_{\text{model}}:\ "
+    formula = prefix + r"\mathrm{PE}_{a} \le \mathrm{PE}_{a}+\mathrm{PE}_{x}"
+    for room in (8.0, 10.0, 13.0, 16.0):
+        for line in lines_at(formula, room):
+            assert line.count(":") == line.count(r"\forall")
+    assert r"{\forall a < d_{\text{model}} :}\allowbreak" in inline(formula, 20.0)
+
+
+def test_a_quantifier_without_a_colon_is_a_sign() -> None:
+    assert [p.source for p in read(r"\forall i, x := 2")] == [
+        *(r"\forall", "i", ",", "x", ":=", "2")
+    ]
+
+
+def test_lists_of_equations_break_after_commas() -> None:
+    for formula in (
+        r"\sin k\pi = 0, \ \cos k\pi = (-1)^{k}, \ \cos(k\pi + x) = 0",
+        r"\sin' = \cos, \ \cos' = -\sin, \ \tan' = 1 + \tan^{2}",
+    ):
+        lines = lines_at(formula, 12.0)
+        assert len(lines) == 3
+        assert [line[-1] for line in lines[:-1]] == [",", ","]
+
+
+def test_short_brackets_are_not_split() -> None:
+    iverson = r"[a \bmod 2 = 0]"
+    for formula in (
+        r"x = y + \operatorname{Cov}\left[q_{c}, q_{e}\right]\,z",
+        rf"x_{{a}} = {iverson}\,\sin(p\,w_{{a}}) + {iverson}\,\cos(p\,w_{{a}})",
+    ):
+        for room in (11.0, 12.0, 13.0, 15.0):
+            for line in lines_at(formula, room):
+                assert line.count("[") == line.count("]")
+        for cut in re.split(r"\\allowbreak|\\commabreak|=(?!\\nobreak)", inline(formula, 15.0)):
+            assert cut.count("[") == cut.count("]")
+
+
 def test_a_unary_minus_stays_with_its_term() -> None:
     terms = " = ".join(["-a_{1} b_{1}"] * 8)
     for line in break_lines(read(terms), 10.0).lines[1:]:
