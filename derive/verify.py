@@ -25,7 +25,7 @@ from derive.kernel.log import Json, write
 from derive.kernel.normal import Normaliser
 from derive.kernel.rules import Theorem, infer
 from derive.kernel.terms import KernelError, Lam, Term
-from derive.prover import Prover
+from derive.prover import Line, Prover
 from derive.result import (
     AxiomView,
     CounterexampleView,
@@ -255,8 +255,14 @@ def _premises_needed(root: Theorem, hypotheses: Sequence[Term]) -> frozenset[Ter
 
 def _steps(prover: Prover) -> tuple[StepView, ...]:
     return tuple(
-        StepView(latex.latex(line.shown), line.theorem.rule, line.reason) for line in prover.lines
+        StepView(latex.latex(line.shown), line.theorem.rule, _reason(line)) for line in prover.lines
     )
+
+
+def _reason(line: Line) -> str:
+    """The reason in words; behind the name of the axiom, where the line is one."""
+    name = str(line.theorem.args[0]) if line.theorem.rule == "axiom" else ""
+    return ": ".join(filter(None, (name, line.reason)))
 
 
 # ---------------------------------------------------------------------------- examples

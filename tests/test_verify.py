@@ -10,7 +10,9 @@ import sympy as sp
 from derive import language as L
 from derive.claim import Added, Claim, Correction, Example, Given
 from derive.kernel.check import check
+from derive.kernel.rules import Theorem
 from derive.kernel.terms import KernelError
+from derive.prover import Prover
 from derive.result import Source, Verdict
 from derive.verify import settle
 
@@ -75,6 +77,14 @@ def test_a_true_but_undefined_statement_is_not_proved() -> None:
 def test_an_undefined_hypothesis_is_noticed() -> None:
     given = (Given(L.equal(L.over(1, x), y)),)
     assert verdict(statement=L.equal(y, y + 0 * x), given=given) is not Verdict.PROVED
+
+
+def test_a_step_that_is_an_axiom_names_it() -> None:
+    def proof(p: Prover) -> Theorem:
+        return p.note(p.axiom("floor-lower", x), "rounding down")
+
+    settled = settle(claim(statement=L.at_most(sp.floor(x), x), proof=proof))
+    assert [s.reason for s in settled.result.steps] == ["floor-lower: rounding down"]
 
 
 # ------------------------------------------------------------------ conditional

@@ -91,7 +91,8 @@ A, B = real("A"), real("B")
 
 def prove_addition(p: Prover) -> Theorem:
     return p.both(
-        p.note(p.axiom("sin-add", A, B), "axiom"), p.note(p.axiom("cos-add", A, B), "axiom")
+        p.note(p.axiom("sin-add", A, B), "the sine of a sum"),
+        p.note(p.axiom("cos-add", A, B), "the cosine of a sum"),
     )
 
 
