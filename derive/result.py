@@ -79,15 +79,42 @@ class CounterexampleView:
     breaks: str = ""
 
 
+class Measure(StrEnum):
+    """What the error of a comparison counts."""
+
+    EXACT = "exact"
+    """Whole numbers, or yes and no; they agree or they do not."""
+    DIFFERENCE = "difference"
+    """Floating-point numbers; the difference in units of the largest of them, at least 1."""
+    STANDARD_ERRORS = "standard errors"
+    """A mean over random samples; its distance from the value in standard errors of that mean."""
+    APART = "apart"
+    """Numbers that have to differ; the error is what is missing of that."""
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The comparisons of one measure and tolerance, and the largest of their errors."""
+
+    measure: Measure
+    tolerance: float
+    trials: int
+    largest: float
+
+
 @dataclass(frozen=True)
 class TwinView:
-    """The numeric evidence: how many trials, the largest error, and the tolerance it met."""
+    """The numeric evidence: how many trials, and for each measure the largest error.
+
+    `max_error` and `tolerance` are those of the trial whose error is largest for its tolerance.
+    """
 
     status: TwinStatus
     trials: int = 0
     max_error: float = 0.0
     tolerance: float = 0.0
     reason: str = ""
+    errors: tuple[Errors, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -146,6 +173,14 @@ def from_plain(data: dict[str, Any]) -> Result:
             "axioms": tuple(AxiomView(**a) for a in data["axioms"]),
             "counterexamples": tuple(CounterexampleView(**c) for c in data["counterexamples"]),
             "correction_steps": tuple(StepView(**s) for s in data["correction_steps"]),
-            "twin": TwinView(**{**twin, "status": TwinStatus(twin["status"])}),
+            "twin": TwinView(
+                **{
+                    **twin,
+                    "status": TwinStatus(twin["status"]),
+                    "errors": tuple(
+                        Errors(**{**e, "measure": Measure(e["measure"])}) for e in twin["errors"]
+                    ),
+                }
+            ),
         }
     )

@@ -312,12 +312,19 @@ def _verdict(r: Result, style: Style) -> list[str]:
 
 
 def _counterexample(example: CounterexampleView, style: Style) -> list[str]:
-    lines = _body(_values(example.values, style), 2) if example.values else []
+    parts = _counterexample_parts(example, style)
+    values = 1 if example.values else 0
+    return [*_flat(_body(v, 2) for v in parts[:values]), *_flat(map(_formula, parts[values:]))]
+
+
+def _counterexample_parts(example: CounterexampleView, style: Style) -> list[str]:
+    """The values, what they break, and what they give: a line each, before it is wrapped."""
+    parts = [_values(example.values, style)] if example.values else []
     if example.breaks:
-        lines += _formula(f"breaks the added hypothesis {style.math(example.breaks)}")
+        parts.append(f"breaks the added hypothesis {style.math(example.breaks)}")
     if example.latex:
-        lines += _formula(f"gives {style.math(example.latex)}")
-    return lines
+        parts.append(f"gives {style.math(example.latex)}")
+    return parts
 
 
 def _values(values: Mapping[str, str], style: Style) -> str:
@@ -326,16 +333,20 @@ def _values(values: Mapping[str, str], style: Style) -> str:
 
 
 def _twin(view: TwinView, style: Style) -> list[str]:
-    reason = _body(style.prose(view.reason)) if view.reason else []
     if view.status is TwinStatus.NONE:
-        return ["none", *reason]
-    status = view.status.value
-    colour = _ALARM if view.status is TwinStatus.DISAGREES else "32"
-    numbers = (
-        f": {_number(view.trials, 'comparison')}, largest error {view.max_error:.2g}, "
-        f"tolerance {view.tolerance:.2g}"
-    )
-    return [style.paint(status, colour) + (numbers if view.trials else ""), *reason]
+        return ["none", *(_body(style.prose(view.reason)) if view.reason else [])]
+    if view.status is TwinStatus.DISAGREES:
+        worst = (
+            f": worst of {_number(view.trials, 'comparison')}: error {view.max_error:.2g}, "
+            f"tolerance {view.tolerance:.2g}"
+        )
+        return [
+            style.paint(view.status.value, _ALARM) + (worst if view.trials else ""),
+            *_body(style.prose(view.reason)),
+        ]
+    first, *rest = _body(f"agrees {wording.agreement(view, '{:.2g}'.format)}")
+    compared = _body(f"compared: {style.prose(view.reason)}") if view.reason else []
+    return [first.replace("agrees", style.paint("agrees", "32"), 1), *rest, *compared]
 
 
 # ---------------------------------------------------------------------------- verify
@@ -410,7 +421,7 @@ def _trouble(results: Sequence[Result], style: Style) -> list[str]:
             reason = f"; {style.prose(r.reason)}" if r.reason else ""
             lines += wrap(found + reason, "  ", "    ")
         for example in r.counterexamples if r.verdict is Verdict.REFUTED and r.unexpected else ():
-            text = "; ".join(_counterexample(example, style))
+            text = "; ".join(_counterexample_parts(example, style))
             lines += wrap(f"counterexample: {text}", "  ", "    ")
         if r.twin.status is TwinStatus.DISAGREES:
             text = f"the numeric twin disagrees: {style.prose(r.twin.reason)}"

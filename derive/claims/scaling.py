@@ -50,7 +50,7 @@ from derive.language import (
 )
 from derive.prover import Prover
 from derive.result import Source, Verdict
-from derive.twin import Trial, Twin, differs
+from derive.twin import Trial, Twin, differs, sampled
 from derive.twin import equal as agree
 
 ORDER = 50
@@ -204,7 +204,7 @@ def twin_moments(rng: np.random.Generator) -> list[Trial]:
             agree(float(exact.variance), closed.variance, f"variance by enumeration, d_k={width}"),
         ]
     for width in (1, 4, 7):
-        out += sampled(rng, *random_moments(rng, width))
+        out += by_sampling(rng, *random_moments(rng, width))
     return out
 
 
@@ -215,7 +215,7 @@ def random_moments(rng: np.random.Generator, width: int) -> tuple[Any, Any, Any,
     return means[0], factors[0] @ factors[0].T, means[1], factors[1] @ factors[1].T
 
 
-def sampled(
+def by_sampling(
     rng: np.random.Generator, mean_q: Any, cov_q: Any, mean_k: Any, cov_k: Any,
     divisor: float = 1.0, variance: float | None = None,
 ) -> list[Trial]:  # fmt: skip
@@ -227,8 +227,8 @@ def sampled(
     got = sample_moments(values)
     wanted = exact.variance / divisor**2 if variance is None else variance
     return [
-        Trial(abs(got.mean - exact.mean / divisor) / got.mean_error, 5.0, "mean of samples"),
-        Trial(abs(got.variance - wanted) / got.variance_error, 5.0, "variance of samples"),
+        sampled(got.mean, exact.mean / divisor, got.mean_error, "mean of samples"),
+        sampled(got.variance, wanted, got.variance_error, "variance of samples"),
     ]
 
 
@@ -320,7 +320,7 @@ def twin_one_side(rng: np.random.Generator) -> list[Trial]:
         cov = factor @ factor.T
         cov *= width / np.trace(cov)
         zero = np.zeros(width)
-        out += sampled(rng, zero, cov, zero, np.eye(width), width**0.5, variance=1.0)
+        out += by_sampling(rng, zero, cov, zero, np.eye(width), width**0.5, variance=1.0)
     return out
 
 
@@ -396,8 +396,8 @@ def twin_exact_condition(rng: np.random.Generator) -> list[Trial]:
         mean = np.zeros(width)
         _, cov_q, _, cov_k = random_moments(rng, width)
         cov_q *= width / np.trace(cov_q @ cov_k)
-        out += sampled(rng, mean, cov_q, mean, cov_k, width**0.5, variance=1.0)
-        off = sampled(rng, mean, 2 * cov_q, mean, cov_k, width**0.5, variance=1.0)[1]
+        out += by_sampling(rng, mean, cov_q, mean, cov_k, width**0.5, variance=1.0)
+        off = by_sampling(rng, mean, 2 * cov_q, mean, cov_k, width**0.5, variance=1.0)[1]
         out.append(differs(off.error, 0.0, by=5.0, what="trace 2 d_k, variance not 1"))
     return out
 
@@ -616,8 +616,8 @@ def twin_correlated(rng: np.random.Generator) -> list[Trial]:
         got = sample_moments((queries * keys).sum(axis=-1) / width**0.5)
         mean, spread = correlation * width**0.5, 1 + correlation**2
         out += [
-            Trial(abs(got.mean - mean) / got.mean_error, 5.0, f"mean at rho={correlation}"),
-            Trial(abs(got.variance - spread) / got.variance_error, 5.0, "variance"),
+            sampled(got.mean, mean, got.mean_error, f"mean at rho={correlation}"),
+            sampled(got.variance, spread, got.variance_error, "variance"),
         ]
     return out
 
@@ -694,8 +694,8 @@ def twin_initialisation(rng: np.random.Generator) -> list[Trial]:
         queries = np.einsum("a,nac->nc", token, weights)
         products = queries[:, :, None] * queries[:, None, :]
         wanted = scale**2 * (token @ token) * np.eye(columns)
-        error = np.abs(products.mean(axis=0) - wanted)
-        out.append(Trial(float(np.max(error / (products.std(axis=0) / draws**0.5))), 5.0))
+        standard_error = products.std(axis=0) / draws**0.5
+        out.append(sampled(products.mean(axis=0), wanted, standard_error, "covariance"))
     return out
 
 
@@ -875,9 +875,9 @@ def twin_unit_variance(rng: np.random.Generator) -> list[Trial]:
         factor = rng.standard_normal((width, width))
         cov = factor @ factor.T
         cov *= width / np.trace(cov)
-        out += sampled(rng, rng.standard_normal(width) * 0, cov, zero, eye, width**0.5, 1.0)
+        out += by_sampling(rng, rng.standard_normal(width) * 0, cov, zero, eye, width**0.5, 1.0)
         ones = np.ones((width, width))
-        off = sampled(rng, zero, ones, zero, ones, width**0.5, 1.0)[1]
+        off = by_sampling(rng, zero, ones, zero, ones, width**0.5, 1.0)[1]
         out.append(differs(off.error, 0.0, by=5.0, what="equal components, variance not 1"))
     return out
 
@@ -1164,8 +1164,8 @@ def twin_by_width(rng: np.random.Generator) -> list[Trial]:
     out = []
     for width in (2, 5, 16):
         zero, eye = np.zeros(width), np.eye(width)
-        out += sampled(rng, zero, eye, zero, eye, float(width), variance=1 / width)
-        off = sampled(rng, zero, eye, zero, eye, float(width), variance=1.0)[1]
+        out += by_sampling(rng, zero, eye, zero, eye, float(width), variance=1 / width)
+        off = by_sampling(rng, zero, eye, zero, eye, float(width), variance=1.0)[1]
         out.append(differs(off.error, 0.0, by=5.0, what=f"variance not 1, d_k={width}"))
     return out
 
@@ -1215,9 +1215,9 @@ def twin_by_model_width(rng: np.random.Generator) -> list[Trial]:
     for heads, width in ((1, 3), (3, 4), (4, 2)):
         zero, eye = np.zeros(width), np.eye(width)
         divisor = (heads * width) ** 0.5
-        out += sampled(rng, zero, eye, zero, eye, divisor, variance=1 / heads)
+        out += by_sampling(rng, zero, eye, zero, eye, divisor, variance=1 / heads)
         if heads > 1:
-            off = sampled(rng, zero, eye, zero, eye, divisor, variance=1.0)[1]
+            off = by_sampling(rng, zero, eye, zero, eye, divisor, variance=1.0)[1]
             out.append(differs(off.error, 0.0, by=5.0, what=f"variance not 1, h={heads}"))
     return out
 
@@ -1273,7 +1273,7 @@ def twin_in_a_head(rng: np.random.Generator) -> list[Trial]:
     out = []
     for heads, width in ((1, 3), (4, 3), (3, 1)):
         zero, eye = np.zeros(width), np.eye(width)
-        out += sampled(rng, zero, eye, zero, eye, (heads * width / heads) ** 0.5, variance=1.0)
+        out += by_sampling(rng, zero, eye, zero, eye, (heads * width / heads) ** 0.5, variance=1.0)
     return out
 
 

@@ -181,19 +181,19 @@ def _correction(result: Result) -> list[Block]:
 
 
 def _twin(twin: TwinView) -> list[Block]:
-    reason = f" {twin.reason}" if twin.reason else ""
     if twin.status is TwinStatus.NONE:
+        reason = f" {twin.reason}" if twin.reason else ""
         return [Paragraph("Numeric twin", f"None.{reason}")]
-    trials = f"{twin.trials} trial{'' if twin.trials == 1 else 's'}"
-    numbers = (
-        f"largest error {number(twin.max_error)}, tolerance {number(twin.tolerance)}, {trials}."
-    )
     if twin.status is TwinStatus.DISAGREES:
+        worst = f"error {number(twin.max_error)}, tolerance {number(twin.tolerance)}"
         return [
             Alarm("The numeric twin disagrees: an error in this project, not a verdict."),
-            Paragraph("Numeric twin", f"Disagrees: {numbers}{reason}"),
+            Paragraph(
+                "Numeric twin", f"Disagrees: {twin.reason}. Worst of {twin.trials} trials: {worst}."
+            ),
         ]
-    return [Paragraph("Numeric twin", f"Agrees: {numbers}{reason}")]
+    compared = f" Compared: {twin.reason.rstrip('.')}." if twin.reason else ""
+    return [Paragraph("Numeric twin", f"Agrees {wording.agreement(twin, number)}.{compared}")]
 
 
 def _optional(label: str, text: str) -> list[Block]:

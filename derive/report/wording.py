@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
-from derive.result import HypothesisView, Origin, Verdict
+from derive.result import Errors, HypothesisView, Measure, Origin, TwinView, Verdict
 
 NAME: Final = {
     Verdict.PROVED: "proved",
@@ -39,3 +40,27 @@ def status(hypothesis: HypothesisView, verdict: Verdict) -> str:
     refuted = verdict is Verdict.REFUTED
     use = "met by the counterexample" if refuted else _USED[hypothesis.used]
     return f"{ORIGIN[hypothesis.origin]}, {use}"
+
+
+def agreement(view: TwinView, number: Callable[[float], str]) -> str:
+    """In how many comparisons a twin agrees, and how closely, as ``in 2 comparisons, exactly``."""
+    groups = view.errors or (
+        Errors(Measure.DIFFERENCE, view.tolerance, view.trials, view.max_error),
+    )
+    many = f"in {view.trials} comparison{'' if view.trials == 1 else 's'}"
+    if len(groups) == 1:
+        return f"{many}, {_closeness(groups[0], number)}"
+    return f"{many}: " + ", ".join(f"{g.trials} {_closeness(g, number)}" for g in groups)
+
+
+def _closeness(group: Errors, number: Callable[[float], str]) -> str:
+    limits = f"(tolerance {number(group.tolerance)})"
+    match group.measure:
+        case Measure.EXACT:
+            return "exactly"
+        case Measure.DIFFERENCE:
+            return f"up to a difference of {number(group.largest)} {limits}"
+        case Measure.STANDARD_ERRORS:
+            return f"up to {number(group.largest)} standard errors {limits}"
+        case Measure.APART:
+            return "with the difference that has to be there"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from derive.plain_math import ascii_only, formula, text, value
-from derive.terminal import Style, columns, fit, wrap, wrap_formula
+from derive.result import CounterexampleView, Result, Source, Verdict
+from derive.terminal import Style, columns, fit, verified, wrap, wrap_formula
 
 FORMULAS = {
     r"\frac{\partial L}{\partial x_{i}} = \sum_{j=0}^{n-1} g_{j}": "∂L/∂x_i = ∑_{j=0}^{n-1} g_j",
@@ -129,3 +130,15 @@ def test_fit():
     assert fit("abcdef", 5, style) == "abcd…"
     assert fit("abcdef", 5, Style(unicode=False)) == "ab..."
     assert columns(fit("注意力机制", 5, style)) == 5
+
+
+def test_a_counterexample_that_is_wrapped_keeps_its_text():
+    values = {"Q": "[[0, 1], [1, 2], [3, 5], [8, 13]]", "K": "[[0, 1], [1, 2], [3, 5], [8, 13]]"}
+    example = CounterexampleView(values, "1 = 2", breaks="Q = K")
+    wrong = Result(
+        "a/b", "title", "topic", Source("note", ("1",), ""), "1 = 2",
+        Verdict.REFUTED, Verdict.PROVED, counterexamples=(example,),
+    )  # fmt: skip
+    shown = " ".join(verified([wrong], Style(), seed=0, seconds=0.0).split())
+    rows = "[[0, 1], [1, 2], [3, 5], [8, 13]]"
+    assert f"Q = {rows}, K = {rows}; breaks the added hypothesis Q = K; gives 1 = 2" in shown

@@ -23,7 +23,9 @@ from derive.report.rendering import RUN_BEGIN, RUN_END
 from derive.result import (
     AxiomView,
     CounterexampleView,
+    Errors,
     HypothesisView,
+    Measure,
     Origin,
     Result,
     Source,
@@ -109,6 +111,19 @@ def test_disagreement_and_surprise_are_announced(tmp_path: Path) -> None:
     assert "Numeric twins that disagree with a proof: 1." in text
     assert "Verdicts that differ from the expected one: 1." in text
     assert r"\alarm{" not in text_of([samples.HEADS], tmp_path).split(r"\begin{document}")[1]
+
+
+def test_a_twin_tells_its_errors_with_their_measure(tmp_path: Path) -> None:
+    errors = (
+        Errors(Measure.EXACT, 0.0, 3, 0.0),
+        Errors(Measure.STANDARD_ERRORS, 5.0, 2, 1.87),
+    )
+    twin = TwinView(TwinStatus.AGREES, 5, 1.87, 5.0, "moments of samples", errors)
+    text = " ".join(text_of([replace(MARKED, twin=twin)], tmp_path).split())
+    assert (
+        "Agrees in 5 comparisons: 3 exactly, 2 up to $1.87$ standard errors (tolerance $5$). "
+        "Compared: moments of samples."
+    ) in text
 
 
 def without_run(text: str) -> str:
