@@ -38,6 +38,8 @@ def places_object(
     claims: Sequence[Claim], places: Sequence[Place], results: Sequence[Result]
 ) -> dict[str, Any]:
     """The object that ``derive list --source DOC --json`` prints."""
+    from derive.places import covers
+
     return {
         **claims_object(claims),
         "places": [
@@ -46,7 +48,7 @@ def places_object(
                 "lines": place.lines,
                 "says": place.says,
                 "claims": [{"id": r.id, "verdict": r.verdict.value}
-                           for r in results if place.name in r.source.places],
+                           for r in results if covers(r.source.places, place)],
             }
             for place in places
         ],

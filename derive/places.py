@@ -135,7 +135,8 @@ _INTERVIEW: Final = (
     Place("B32", "149", "Going up in dimension separates information better."),
     Place("B33", "149", "Going down returns to the space that the next step needs."),
     Place("B34", "149", "A factor of 4 balances cost, size and expressive power."),
-    Place("B35", "149", "The activation function loses about half of the information (50 percent)."),
+    Place("B35", "149", "The activation function loses about half of the information "
+          "(50 percent)."),
     Place("B36", "149", "The dimension is raised before it to make up for that loss."),
     Place("B37", "151", "An activation function makes the data non-linear by losing information."),
     Place("B38", "151", "In random signal processing 50 percent is a natural optimum."),
@@ -155,8 +156,20 @@ NOTES: Final = {DERIVATIONS: _DERIVATIONS, INTERVIEW: _INTERVIEW}
 def places_of(document: str, named: Sequence[str]) -> tuple[Place, ...]:
     """The places of a document in its order, and after them those that only claims name."""
     known = NOTES.get(document, ())
-    others = {*named} - {place.name for place in known}
+    names = {place.name for place in known}
+    parts = {n for n in named if n[:-1] in names | {*named} and is_part(n, n[:-1])}
+    others = {*named} - names - parts
     return (*known, *(Place(name) for name in sorted(others, key=_natural)))
+
+
+def is_part(name: str, whole: str) -> bool:
+    """Whether a place is the other one or a part of it, as B01a and B01b are of B01."""
+    return name == whole or (name[:-1] == whole and name[-1].islower() and whole[-1:].isdecimal())
+
+
+def covers(named: Sequence[str], place: Place) -> bool:
+    """Whether one of the places that a claim names is this one or a part of it."""
+    return any(is_part(name, place.name) for name in named)
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

@@ -219,15 +219,17 @@ def list_places(
     document: str, places: Sequence[Place], results: Sequence[Result], style: Style
 ) -> str:
     """The places of one document in order: what each says, and the claims about it."""
+    from derive.places import covers
+
     lines = [style.paint(style.plain(document), _BOLD)]
     for place in places:
         where = f"   line{'s' * (not place.lines.isdecimal())} {place.lines}" if place.lines else ""
         lines += ["", f"  {style.paint(style.plain(place.name), _BOLD)}{style.plain(where)}"]
         lines += wrap(style.prose(place.says), "    ") if place.says else []
-        here = [r for r in results if place.name in r.source.places]
+        here = [r for r in results if covers(r.source.places, place)]
         wide = max((columns(r.id) for r in here), default=0)
         lines += [_verdict_on(r, wide, style) for r in here] or ["    (no claim covers it)"]
-    open_places = sum(not any(p.name in r.source.places for r in results) for p in places)
+    open_places = sum(not any(covers(r.source.places, p) for r in results) for p in places)
     end = f", {open_places} not covered" if open_places else ""
     numbers = summary(results)
     found = ", ".join(f"{numbers[v]} {wording.NAME[v]}" for v in Verdict if numbers[v])

@@ -168,15 +168,28 @@ def test_the_notes_are_listed_in_their_own_order(capsys):
         assert max(map(len, out.splitlines())) <= 80
 
 
-def test_parts_of_a_place_are_listed_behind_it(capsys, monkeypatch, tmp_path):
-    text = samples.GOOD.replace('("A10", "A2")', '("A2b", "A10", "A2", "A2a")')
+def test_parts_of_a_place_are_listed_under_it(capsys, monkeypatch, tmp_path):
+    text = samples.GOOD.replace('("A10", "A2")', '("A2b", "A10", "A2", "A3a", "A3c")')
     package(tmp_path, monkeypatch, one=text.replace("CLAIMS =", "ORDER = 1\nCLAIMS ="))
     assert main(["list", "--source", "my"]) == 0
-    places = re.findall(r"^  (A\w+) ", capsys.readouterr().out, re.M)
-    assert places == ["A1", "A2", "A2a", "A2b", "A10"]
-    assert main(["list", "--json"]) == 0
-    floor = json.loads(capsys.readouterr().out)["claims"][1]
-    assert floor["source"]["places"] == ["A2b", "A10", "A2", "A2a"]
+    places = re.findall(r"^  (A\w+)$", capsys.readouterr().out, re.M)
+    assert places == ["A1", "A2", "A3a", "A3c", "A10"]
+    assert main(["list", "--json", "--source", "my"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["claims"][1]["source"]["places"] == ["A2b", "A10", "A2", "A3a", "A3c"]
+    second = found["places"][1]
+    assert (second["place"], second["claims"]) == (
+        "A2", [{"id": "mine/floor", "verdict": "conditional"}],
+    )  # fmt: skip
+
+
+def test_what_is_said_of_a_part_is_listed_under_the_whole():
+    (whole,) = (p for p in places_of_notes.NOTES["002_a5704eef18f0c1f0.txt"] if p.name == "B01")
+    assert all(places_of_notes.covers([name], whole) for name in ("B01", "B01a", "B01b"))
+    others = ("B011", "B010", "B0", "B01ab", "B02a", "B01A")
+    assert not places_of_notes.covers(others, whole)
+    known = places_of_notes.places_of("002_a5704eef18f0c1f0.txt", ["B01a", "B01b", "B01"])
+    assert known == places_of_notes.NOTES["002_a5704eef18f0c1f0.txt"]
 
 
 # ---------------------------------------------------------------------------- show
