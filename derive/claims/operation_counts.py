@@ -19,7 +19,7 @@ import sympy as sp
 
 from derive.claim import Added, Claim, Correction, Example, Given
 from derive.claims import DERIVATIONS, parameters
-from derive.claims.parameters import FOUR_TIMES, KEYS_FIT, VALUES_FIT, d_k, d_v, f, stored
+from derive.claims.parameters import FOUR_TIMES, KEYS_FIT, VALUES_FIT, d_k, d_v, f, stored, under
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem, infer
 from derive.kernel.terms import Term
@@ -80,7 +80,11 @@ class Stage:
 
     @property
     def definition(self) -> Given:
-        return Given(equal(self.number, self.operations), self.what)
+        return Given(self.counted, f"{self.what}: what is counted")
+
+    @property
+    def counted(self) -> Any:
+        return equal(self.number, self.operations)
 
 
 @cache
@@ -177,24 +181,56 @@ def definitions(*stages: Stage) -> tuple[Given, ...]:
     return tuple(s.definition for s in stages)
 
 
-def added_up(p: Prover, s: Stage, definition: Theorem) -> Theorem:
+def counted(p: Prover, s: Stage, given: Sequence[Theorem]) -> Theorem:
+    """The theorem among the given ones that says what the number of a stage is."""
+    (found,) = (t for t in given if t.conclusion.children[0] is p.term(s.number))
+    return found
+
+
+def added_up(p: Prover, s: Stage, given: Sequence[Theorem]) -> Theorem:
     """The operations of a stage as a product, in two lines."""
     return p.calc(
         s.number,
-        (s.operations, f"{s.what}, entry by entry", definition),
+        (s.operations, f"{s.what}, entry by entry", counted(p, s, given)),
         (s.product, s.inner),
     )
 
 
-def closed(p: Prover, stages: Sequence[Stage], first: int = 0) -> list[Theorem]:
+def closed(p: Prover, stages: Sequence[Stage], given: Sequence[Theorem]) -> list[Theorem]:
     """The operations of the stages as products, one line for each."""
-    return [
-        p.equal(s.number, s.product, p.hyp(first + e), reason=s.what) for e, s in enumerate(stages)
-    ]
+    return [p.equal(s.number, s.product, counted(p, s, given), reason=s.what) for s in stages]
 
 
 def summed(*stages: Stage) -> sp.Expr:
     return plus(*(s.product for s in stages))
+
+
+#: A proof from theorems of its hypotheses, in the order in which they are listed.
+Argument = Callable[[Prover, Sequence[Theorem]], Theorem]
+
+
+def stated(prove: Argument) -> Callable[[Prover], Theorem]:
+    """The hypotheses are those of the claim."""
+    return lambda p: prove(p, p.given[p.declared :])
+
+
+def supposed(premises: Sequence[Any], prove: Argument) -> Callable[[Prover], Theorem]:
+    """The hypotheses are the premises in the statement, and then those of the claim."""
+
+    def script(p: Prover) -> Theorem:
+        def then(*parts: Theorem) -> Theorem:
+            return prove(p, [*parts, *p.given[p.declared :]])
+
+        if len(premises) == 1:
+            return p.suppose(premises[0], then, "let this be counted")
+        return under(p, both(*premises), then, "let this be counted")
+
+    return script
+
+
+def counting(*stages: Stage) -> tuple[Any, ...]:
+    """What the numbers are, for stages that the note does not speak of."""
+    return tuple(s.counted for s in stages)
 
 
 def source(places: str, says: str) -> Source:
@@ -245,16 +281,16 @@ def part(counts: dict[str, int], *stages: str) -> int:
 # ---------------------------------------------------------------------- A13: stage by stage
 
 
-def prove_projections(p: Prover) -> Theorem:
-    counts = closed(p, SELF.projections)
+def prove_projections(p: Prover, given: Sequence[Theorem]) -> Theorem:
+    counts = closed(p, SELF.projections, given)
     return p.calc(
         number(*SELF.projections),
         (summed(*SELF.projections), "add them up", *counts),
         (
             times(4, n, d, dot_length(d)),
             rf"{fitting}: each costs $n\,d_{{\text{{model}}}}\,(2\,d_{{\text{{model}}}} - 1)$",
-            p.hyp(4),
-            p.hyp(5),
+            given[4],
+            given[5],
         ),
     )
 
@@ -276,7 +312,7 @@ PROJECTIONS = Claim(
     ),
     statement=equal(number(*SELF.projections), times(4, n, d, dot_length(d))),
     given=(*definitions(*SELF.projections), *FIT),
-    proof=prove_projections,
+    proof=stated(prove_projections),
     twin=Twin("operations counted while the projections are computed", twin_projections),
     expected=Verdict.PROVED,
 )  # fmt: skip
@@ -284,13 +320,13 @@ PROJECTIONS = Claim(
 scored = (SELF.scores, SELF.scaling)
 
 
-def prove_scores(p: Prover) -> Theorem:
-    counts = [added_up(p, s, p.hyp(e)) for e, s in enumerate(scored)]
+def prove_scores(p: Prover, given: Sequence[Theorem]) -> Theorem:
+    counts = [added_up(p, s, given) for s in scored]
     return p.calc(
         number(*scored),
         (summed(*scored), "add them up", *counts),
         (times(2, power(n, 2), times(h, d_k)), "the scaling makes up for the missing addition"),
-        (times(2, power(n, 2), d), r"$h\,d_k = d_{\text{model}}$", p.hyp(2)),
+        (times(2, power(n, 2), d), r"$h\,d_k = d_{\text{model}}$", given[2]),
     )
 
 
@@ -311,52 +347,69 @@ SCORES = Claim(
     ),
     statement=equal(number(*scored), times(2, power(n, 2), d)),
     given=(*definitions(*scored), KEYS_FIT),
-    proof=prove_scores,
+    proof=stated(prove_scores),
     twin=Twin("operations counted while scores are computed", twin_scores),
     expected=Verdict.PROVED,
 )  # fmt: skip
 
-softmaxes = (SELF.softmax, SELF.shifted)
+
+def prove_softmax(p: Prover, given: Sequence[Theorem]) -> Theorem:
+    return added_up(p, SELF.softmax, given)
 
 
-def prove_softmax(p: Prover) -> Theorem:
-    return p.both(*(added_up(p, s, p.hyp(e)) for e, s in enumerate(softmaxes)))
+def prove_softmax_shifted(p: Prover, given: Sequence[Theorem]) -> Theorem:
+    return added_up(p, SELF.shifted, given)
 
 
 def twin_softmax(_rng: np.random.Generator) -> list[Trial]:
-    trials = []
-    for n, d, h in SIZES:
-        plain, shifted = (operations(n, n, d, h, s)["softmax"] for s in (False, True))
-        trials += [
-            agree(plain, h * n * (3 * n - 1), what(n, d, h)),
-            agree(shifted, h * n * (5 * n - 2), f"{what(n, d, h)}, less the maximum"),
-        ]
-    return trials
+    return [
+        agree(c["softmax"], h * n * (3 * n - 1), what(n, d, h)) for n, d, h, c in self_operations()
+    ]
 
 
 SOFTMAX = Claim(
     id="operation-counts/softmax",
     title="Softmax",
     source=source(
-        "A13",
-        r"The cost is given without the softmax, which every head has for itself; libraries also "
-        r"subtract the maximum of a row first.",
+        "A13", r"The cost is given without the softmax, which every head has for itself."
     ),
-    statement=both(
-        *(equal(s.number, s.product) for s in softmaxes)
-    ),
-    given=definitions(*softmaxes),
-    proof=prove_softmax,
+    statement=equal(SELF.softmax.number, SELF.softmax.product),
+    given=(SELF.softmax.definition,),
+    proof=stated(prove_softmax),
     twin=Twin("operations counted while rows are normalised", twin_softmax),
     expected=Verdict.PROVED,
 )  # fmt: skip
 
 
-def prove_heads(p: Prover) -> Theorem:
-    counted = added_up(p, SELF.heads, p.hyp(0))
+def twin_softmax_shifted(_rng: np.random.Generator) -> list[Trial]:
+    return [
+        agree(c["softmax"], h * n * (5 * n - 2), what(n, d, h))
+        for n, d, h, c in self_operations(shift=True)
+    ]
+
+
+SOFTMAX_SHIFTED = Claim(
+    id="operation-counts/softmax-with-maximum",
+    title="Softmax, with the maximum subtracted",
+    source=source(
+        "A13",
+        r"The cost is given without the softmax. Beyond the note: libraries subtract the maximum "
+        r"of every row first.",
+    ),
+    statement=implies(
+        both(*counting(SELF.shifted)), equal(SELF.shifted.number, SELF.shifted.product)
+    ),
+    proof=supposed(counting(SELF.shifted), prove_softmax_shifted),
+    twin=Twin("operations counted while rows are normalised", twin_softmax_shifted),
+    expected=Verdict.PROVED,
+)  # fmt: skip
+
+
+def prove_heads(p: Prover, given: Sequence[Theorem]) -> Theorem:
+    counted = added_up(p, SELF.heads, given)
     fitted = p.calc(
         SELF.heads.product,
-        (times(n, d, dot_length(n)), r"$h\,d_v = d_{\text{model}}$", p.hyp(1)),
+        (times(n, d, dot_length(n)), r"$h\,d_v = d_{\text{model}}$", given[1]),
     )
     return p.equal(
         SELF.heads.number, times(n, d, dot_length(n)), (1, counted), (1, fitted),
@@ -378,7 +431,7 @@ HEADS = Claim(
     ),
     statement=equal(SELF.heads.number, times(n, d, dot_length(n))),
     given=(SELF.heads.definition, VALUES_FIT),
-    proof=prove_heads,
+    proof=stated(prove_heads),
     twin=Twin("operations counted while values are averaged", twin_heads),
     expected=Verdict.PROVED,
 )  # fmt: skip
@@ -403,18 +456,18 @@ def polynomial_shifted(n: Any, d: Any, h: Any) -> sp.Expr:
     )  # fmt: skip
 
 
-def whole(p: Prover, stages: Sequence[Stage], to: Any, first: int = 0, fit: int = 8) -> Theorem:
+def whole(p: Prover, stages: Sequence[Stage], to: Any, given: Sequence[Theorem]) -> Theorem:
     """The stages add up to a polynomial in the sizes."""
-    counts = closed(p, stages, first)
+    counts = closed(p, stages, given)
     return p.calc(
         number(*stages),
         (summed(*stages), "add them up", *counts),
-        (to, f"{fitting}; multiply out", p.hyp(fit), p.hyp(fit + 1)),
+        (to, f"{fitting}; multiply out", *given[-2:]),
     )
 
 
-def prove_layer(p: Prover) -> Theorem:
-    return whole(p, SELF.stages, polynomial(n, d, h))
+def prove_layer(p: Prover, given: Sequence[Theorem]) -> Theorem:
+    return whole(p, SELF.stages, polynomial(n, d, h), given)
 
 
 def twin_layer(_rng: np.random.Generator) -> list[Trial]:
@@ -436,15 +489,15 @@ LAYER = Claim(
     ),
     statement=equal(number(*SELF.stages), polynomial(n, d, h)),
     given=(*definitions(*SELF.stages), *FIT),
-    proof=prove_layer,
+    proof=stated(prove_layer),
     twin=Twin("operations counted while a layer is computed", twin_layer),
     expected=Verdict.PROVED,
     remark="Biases are left out, and no maximum is subtracted in the softmax.",
 )  # fmt: skip
 
 
-def prove_layer_shifted(p: Prover) -> Theorem:
-    return whole(p, SELF.stages_shifted, polynomial_shifted(n, d, h))
+def prove_layer_shifted(p: Prover, given: Sequence[Theorem]) -> Theorem:
+    return whole(p, SELF.stages_shifted, polynomial_shifted(n, d, h), given)
 
 
 def twin_layer_shifted(_rng: np.random.Generator) -> list[Trial]:
@@ -462,18 +515,23 @@ LAYER_SHIFTED = Claim(
     id="operation-counts/layer-with-maximum",
     title="All operations, with the maximum subtracted",
     source=source(
-        "A13", r"The cost of the layer is about $O(n^2 d_{\text{model}})$; it is not counted out."
+        "A13",
+        r"The cost of the layer is about $O(n^2 d_{\text{model}})$. Beyond the note: what it is "
+        r"when the softmax subtracts the maximum of every row first.",
     ),
-    statement=equal(number(*SELF.stages_shifted), polynomial_shifted(n, d, h)),
-    given=(*definitions(*SELF.stages_shifted), *FIT),
-    proof=prove_layer_shifted,
+    statement=implies(
+        both(*counting(SELF.shifted)),
+        equal(number(*SELF.stages_shifted), polynomial_shifted(n, d, h)),
+    ),
+    given=(*definitions(*SELF.projections, SELF.scores, SELF.scaling, SELF.heads), *FIT),
+    proof=supposed(counting(SELF.shifted), prove_layer_shifted),
     twin=Twin("operations counted while a layer is computed", twin_layer_shifted),
     expected=Verdict.PROVED,
 )  # fmt: skip
 
 
-def prove_cross(p: Prover) -> Theorem:
-    return whole(p, CROSS.stages, cross_polynomial)
+def prove_cross(p: Prover, given: Sequence[Theorem]) -> Theorem:
+    return whole(p, CROSS.stages, cross_polynomial, given)
 
 
 cross_polynomial = plus(
@@ -498,11 +556,14 @@ CROSS_ATTENTION = Claim(
     title="All operations with other keys than queries",
     source=source(
         "A13",
-        r"$O(n^2 d_{\text{model}})$ is for one sequence; here $n$ queries meet $m$ keys.",
+        r"$O(n^2 d_{\text{model}})$ is for one sequence. Beyond the note: $n$ queries meet $m$ "
+        r"keys.",
     ),
-    statement=equal(number(*CROSS.stages), cross_polynomial),
-    given=(*definitions(*CROSS.stages), *FIT),
-    proof=prove_cross,
+    statement=implies(
+        both(*counting(*CROSS.stages)), equal(number(*CROSS.stages), cross_polynomial)
+    ),
+    given=FIT,
+    proof=supposed(counting(*CROSS.stages), prove_cross),
     twin=Twin("operations counted while two sequences meet", twin_cross),
     expected=Verdict.PROVED,
 )  # fmt: skip
@@ -517,17 +578,17 @@ def no_more_heads(p: Prover, fits: Theorem, reason: str | None = None) -> Theore
     return p.order(at_most(h, d), (-1, fits), reason=why)
 
 
-def prove_attention_order(p: Prover) -> Theorem:
-    counts = closed(p, SELF.attention)
+def prove_attention_order(p: Prover, given: Sequence[Theorem]) -> Theorem:
+    counts = closed(p, SELF.attention, given)
     exact = plus(
         times(4, power(n, 2), d), times(3, h, power(n, 2)), times(-1, n, d), times(-1, h, n)
     )
     same = p.calc(
         number(*SELF.attention),
         (summed(*SELF.attention), "add them up", *counts),
-        (exact, f"{fitting}; multiply out", p.hyp(4), p.hyp(5)),
+        (exact, f"{fitting}; multiply out", given[4], given[5]),
     )
-    heads = no_more_heads(p, p.hyp(4))
+    heads = no_more_heads(p, given[4])
     low = p.order(
         at_most(times(4, power(n, 2), d), plus(exact, times(n, d))),
         reason=r"$3hn^2 \ge hn$",
@@ -571,7 +632,7 @@ ATTENTION_ORDER = Claim(
         at_most(number(*SELF.attention), times(7, power(n, 2), d)),
     ),
     given=(*definitions(*SELF.attention), *FIT),
-    proof=prove_attention_order,
+    proof=stated(prove_attention_order),
     twin=Twin("operations counted inside the heads, against both bounds", twin_attention_order),
     expected=Verdict.PROVED,
     remark="The constants do not depend on the number of heads; the softmax needs that there are "
@@ -674,15 +735,15 @@ c = positive("c")
 LONG = plus(7, times(8, c))
 
 
-def prove_long(p: Prover) -> Theorem:
+def prove_long(p: Prover, given: Sequence[Theorem]) -> Theorem:
     counted = p.equal(
-        number(*SELF.stages), polynomial(n, d, h), *(p.hyp(e) for e in range(10)),
+        number(*SELF.stages), polynomial(n, d, h), *given[:10],
         reason="all operations, as counted above",
     )  # fmt: skip
-    heads = no_more_heads(p, p.hyp(8))
+    heads = no_more_heads(p, given[8])
     return p.order(
         at_most(number(*SELF.stages), times(LONG, power(n, 2), d)),
-        (times(8, n, d), p.hyp(10)),
+        (times(8, n, d), given[10]),
         (times(3, power(n, 2)), heads),
         (-1, counted),
         reason=r"$8\,n\,d_{\text{model}}^2 \le 8c\,n^2 d_{\text{model}}$ and "
@@ -717,17 +778,14 @@ LAYER_LONG = Claim(
         ),
     ),
     witness=Example({c: 2, n: 2, d: 4, h: 2, d_k: 2, d_v: 2}),
-    proof=prove_long,
+    proof=stated(prove_long),
     twin=Twin("operations of layers, against the bound for their proportions", twin_long),
     expected=Verdict.CONDITIONAL,
 )  # fmt: skip
 
 lengths, widths, heads = sequence("n"), sequence("d_model"), sequence("h")
 l = natural("l")
-PROPER = Given(
-    forall(l, both(at_most(1, lengths[l]), at_most(1, heads[l]), at_most(heads[l], widths[l]))),
-    "sizes are at least 1, and there are no more heads than columns",
-)
+PROPER = forall(l, both(at_most(1, lengths[l]), at_most(1, heads[l]), at_most(heads[l], widths[l])))
 of_order = exists(
     C,
     forall(
@@ -743,7 +801,14 @@ in_proportion = exists(slope, forall(l, at_most(widths[l], times(slope, lengths[
 
 
 def prove_order_iff(p: Prover) -> Theorem:
-    at_l = p.at(p.hyp(0), l)
+    return p.suppose(
+        PROPER,
+        lambda proper: order_iff(p, p.at(proper, l)),
+        "let sizes be at least 1, and $h \\le d$",
+    )
+
+
+def order_iff(p: Prover, at_l: Theorem) -> Theorem:
     long, some, fewer = (p.part(at_l, e) for e in range(3))
     length, width, count = lengths[l], widths[l], heads[l]
     wide = p.order(at_most(1, width), (1, some), (1, fewer), reason="there is a column")
@@ -817,10 +882,10 @@ ORDER_IFF = Claim(
     source=source(
         "A13",
         r"The cost is $O(n^2 d_{\text{model}})$; how $n$ and $d_{\text{model}}$ grow is not said. "
-        r"Here $n_l$, $d_l$ and $h_l$ are the sizes of the $l$-th layer of a family.",
+        r"Beyond the note: $n_l$, $d_l$ and $h_l$ are the sizes of the $l$-th layer of a family, "
+        r"with no more heads than columns.",
     ),
-    statement=iff(of_order, in_proportion),
-    given=(PROPER,),
+    statement=implies(PROPER, iff(of_order, in_proportion)),
     proof=prove_order_iff,
     twin=Twin("operations of families of layers, for growing sizes", twin_order_iff),
     expected=Verdict.PROVED,
@@ -846,17 +911,17 @@ MULTIPLIED = (
 projected, attended = MULTIPLIED[:4], MULTIPLIED[4:]
 
 
-def prove_crossover(p: Prover) -> Theorem:
-    counts = closed(p, MULTIPLIED)
+def prove_crossover(p: Prover, given: Sequence[Theorem]) -> Theorem:
+    counts = closed(p, MULTIPLIED, given)
     outer = p.calc(
         number(*projected),
         (summed(*projected), "add them up", *counts[:4]),
-        (times(4, n, square), fitting, p.hyp(6), p.hyp(7)),
+        (times(4, n, square), fitting, given[6], given[7]),
     )
     inner = p.calc(
         number(*attended),
         (summed(*attended), "add them up", *counts[4:]),
-        (times(2, power(n, 2), d), fitting, p.hyp(6), p.hyp(7)),
+        (times(2, power(n, 2), d), fitting, given[6], given[7]),
     )
     scale = times(2, n, d)
     longer, more = less(times(2, d), n), less(number(*projected), number(*attended))
@@ -915,11 +980,14 @@ CROSSOVER = Claim(
     source=source(
         "A13",
         r"$O(n^2 d_{\text{model}})$ names one of the two terms; which of them is larger depends on "
-        r"the sizes.",
+        r"the sizes. Beyond the note: multiplications only.",
     ),
-    statement=iff(less(number(*projected), number(*attended)), less(times(2, d), n)),
-    given=(*definitions(*MULTIPLIED), *FIT),
-    proof=prove_crossover,
+    statement=implies(
+        both(*counting(*MULTIPLIED)),
+        iff(less(number(*projected), number(*attended)), less(times(2, d), n)),
+    ),
+    given=FIT,
+    proof=supposed(counting(*MULTIPLIED), prove_crossover),
     twin=Twin("multiplications counted below, at and above twice the width", twin_crossover),
     expected=Verdict.PROVED,
     remark=r"Multiplications of matrix products only: $4\,n\,d_{\text{model}}^2$ against "
@@ -931,12 +999,12 @@ outweighs = less(
 )  # fmt: skip
 
 
-def prove_crossover_all(p: Prover) -> Theorem:
-    counts = closed(p, SELF.stages)
+def prove_crossover_all(p: Prover, given: Sequence[Theorem]) -> Theorem:
+    counts = closed(p, SELF.stages, given)
     outer = p.calc(
         number(*SELF.projections),
         (summed(*SELF.projections), "add them up", *counts[:4]),
-        (plus(times(8, n, square), times(-4, n, d)), fitting, p.hyp(8), p.hyp(9)),
+        (plus(times(8, n, square), times(-4, n, d)), fitting, given[8], given[9]),
     )
     inner = p.calc(
         number(*SELF.attention),
@@ -947,8 +1015,8 @@ def prove_crossover_all(p: Prover) -> Theorem:
                 times(-1, h, n),
             ),
             fitting,
-            p.hyp(8),
-            p.hyp(9),
+            given[8],
+            given[9],
         ),
     )  # fmt: skip
     more = less(number(*SELF.projections), number(*SELF.attention))
@@ -993,7 +1061,7 @@ CROSSOVER_ALL = Claim(
     ),
     statement=iff(less(number(*SELF.projections), number(*SELF.attention)), outweighs),
     given=(*definitions(*SELF.stages), *FIT),
-    proof=prove_crossover_all,
+    proof=stated(prove_crossover_all),
     twin=Twin("operations counted below, at and above twice the width", twin_crossover_all),
     expected=Verdict.PROVED,
     remark=r"The softmax lowers the point from $2\,d_{\text{model}}$ tokens to a little less; with "
@@ -1016,8 +1084,8 @@ NETWORK = (
 )
 
 
-def prove_network(p: Prover) -> Theorem:
-    counts = [added_up(p, s, p.hyp(e)) for e, s in enumerate(NETWORK)]
+def prove_network(p: Prover, given: Sequence[Theorem]) -> Theorem:
+    counts = [added_up(p, s, given) for s in NETWORK]
     any_width = p.calc(
         number(*NETWORK),
         (summed(*NETWORK), "add them up", *counts),
@@ -1025,7 +1093,7 @@ def prove_network(p: Prover) -> Theorem:
     )
     fourth = p.calc(
         times(4, n, d, f),
-        (times(4, n, d, times(4, d)), r"$d_{ff} = 4\,d_{\text{model}}$", p.hyp(2)),
+        (times(4, n, d, times(4, d)), r"$d_{ff} = 4\,d_{\text{model}}$", given[2]),
         (times(16, n, square), "multiply"),
     )
     return p.both(any_width, fourth)
@@ -1057,13 +1125,16 @@ FEED_FORWARD = Claim(
     title="The feed-forward network, with its biases",
     source=source(
         "A13",
-        r"The cost of attention is given for itself; the network that follows has the shapes "
-        r"$d_{\text{model}} \to d_{ff} \to d_{\text{model}}$ with "
-        r"$d_{ff} = 4\,d_{\text{model}}$, and biases.",
+        r"The cost of attention is given for itself. Beyond the note: that of the network that "
+        r"follows, $d_{\text{model}} \to d_{ff} \to d_{\text{model}}$ with "
+        r"$d_{ff} = 4\,d_{\text{model}}$ and biases.",
     ),
-    statement=all_equal(number(*NETWORK), times(4, n, d, f), times(16, n, square)),
-    given=(*definitions(*NETWORK), FOUR_TIMES),
-    proof=prove_network,
+    statement=implies(
+        both(*counting(*NETWORK)),
+        all_equal(number(*NETWORK), times(4, n, d, f), times(16, n, square)),
+    ),
+    given=(FOUR_TIMES,),
+    proof=supposed(counting(*NETWORK), prove_network),
     twin=Twin("operations counted while the network is computed", twin_network),
     expected=Verdict.PROVED,
     remark=r"The ReLU takes $n\,d_{ff}$ comparisons more.",
@@ -1075,19 +1146,20 @@ WIDENED = (
 )
 
 
-def prove_heavier(p: Prover) -> Theorem:
+def prove_heavier(p: Prover, given: Sequence[Theorem]) -> Theorem:
     layer = p.equal(
         number(*MULTIPLIED),
         plus(times(4, n, square), times(2, power(n, 2), d)),
-        *(p.hyp(e) for e in (*range(6), 8, 9)),
+        *given[:6],
+        *given[-3:-1],
         reason=rf"multiplications of the attention layer, as counted above, with {fitting}",
     )
     network = p.equal(
         number(*WIDENED),
         times(8, n, square),
-        p.hyp(6),
-        p.hyp(7),
-        p.hyp(10),
+        given[6],
+        given[7],
+        given[10],
         reason=r"multiplications of the network, $d_{ff} = 4\,d_{\text{model}}$",
     )
     scale = times(2, n, d)
@@ -1135,12 +1207,16 @@ HEAVIER = Claim(
     title="When the attention layer outweighs the feed-forward network",
     source=source(
         "A13",
-        r"Attention costs $O(n^2 d_{\text{model}})$, which is quadratic in the length; the "
-        r"network, with $d_{ff} = 4\,d_{\text{model}}$, is linear in it.",
+        r"Attention costs $O(n^2 d_{\text{model}})$, which is quadratic in the length. Beyond the "
+        r"note: the network, with $d_{ff} = 4\,d_{\text{model}}$, is linear in it; counted are "
+        r"multiplications.",
     ),
-    statement=iff(less(number(*WIDENED), number(*MULTIPLIED)), less(times(2, d), n)),
-    given=(*definitions(*MULTIPLIED, *WIDENED), *FIT, FOUR_TIMES),
-    proof=prove_heavier,
+    statement=implies(
+        both(*counting(*MULTIPLIED, *WIDENED)),
+        iff(less(number(*WIDENED), number(*MULTIPLIED)), less(times(2, d), n)),
+    ),
+    given=(*FIT, FOUR_TIMES),
+    proof=supposed(counting(*MULTIPLIED, *WIDENED), prove_heavier),
     twin=Twin("multiplications counted below, at and above twice the width", twin_heavier),
     expected=Verdict.PROVED,
     remark=r"Multiplications of matrix products only: $4\,n\,d_{\text{model}}^2 + "
@@ -1151,34 +1227,36 @@ HEAVIER = Claim(
 # ---------------------------------------------------------------------- A14: against one head
 
 FOR_RATIO = (*definitions(*SELF.stages, *ONE.stages), *FIT)
-FOR_RATIO_SHIFTED = (*definitions(*SELF.stages_shifted, *ONE.stages_shifted), *FIT)
 many, one = number(*SELF.stages), number(*ONE.stages)
 many_shifted, one_shifted = number(*SELF.stages_shifted), number(*ONE.stages_shifted)
 single = r"one head of widths $d_k = d_v = d_{\text{model}}$"
 
 
 def counted_twice(
-    p: Prover, of: Callable[[Any, Any, Any], sp.Expr], shifted: bool
+    p: Prover, of: Callable[[Any, Any, Any], sp.Expr], given: Sequence[Theorem], shifted: bool
 ) -> tuple[Theorem, Theorem]:
     """The operations with h heads and with one head."""
-    layers = [(x.stages_shifted if shifted else x.stages) for x in (SELF, ONE)]
-    hypotheses = [p.hyp(e) for e in range(18)]
+    many, one = (x.stages_shifted if shifted else x.stages for x in (SELF, ONE))
     first = p.equal(
-        number(*layers[0]), of(n, d, h), *hypotheses[:8], *hypotheses[16:],
+        number(*many), of(n, d, h), *(counted(p, s, given) for s in many), *given[-2:],
         reason="all operations with $h$ heads, as counted above",
     )  # fmt: skip
     second = p.equal(
-        number(*layers[1]), of(n, d, 1), *hypotheses[8:16],
+        number(*one), of(n, d, 1), *(counted(p, s, given) for s in one),
         reason=f"the same for {single}",
     )  # fmt: skip
     return first, second
 
 
-def prove_ratio(p: Prover, shifted: bool = False) -> Theorem:
+def prove_ratio_shifted(p: Prover, given: Sequence[Theorem]) -> Theorem:
+    return prove_ratio(p, given, shifted=True)
+
+
+def prove_ratio(p: Prover, given: Sequence[Theorem], shifted: bool = False) -> Theorem:
     of, factor = (polynomial, Fraction(7, 4)) if not shifted else (
         polynomial_shifted, Fraction(9, 4))  # fmt: skip
-    first, second = counted_twice(p, of, shifted)
-    fewer = no_more_heads(p, p.hyp(16))
+    first, second = counted_twice(p, of, given, shifted)
+    fewer = no_more_heads(p, given[-2])
     row = minus(times(3, n), 1) if not shifted else minus(times(5, n), 2)
     p.fact(p.order(less(0, row), reason="a row takes at least one operation"))
     left, right = (many, one) if not shifted else (many_shifted, one_shifted)
@@ -1223,7 +1301,7 @@ SAME_ORDER = Claim(
     ),
     statement=both(at_most(one, many), less(many, times(Fraction(7, 4), one))),
     given=FOR_RATIO,
-    proof=prove_ratio,
+    proof=stated(prove_ratio),
     twin=Twin("operations counted with all numbers of heads", ratio_twin(False, 1.75)),
     expected=Verdict.PROVED,
 )  # fmt: skip
@@ -1233,14 +1311,22 @@ SAME_ORDER_SHIFTED = Claim(
     title="As much as one head, with the maximum subtracted",
     source=source(
         "A14",
-        r"The cost of $h$ heads is of the same order as that of a single head; here the softmax "
-        r"subtracts the maximum of every row first.",
+        r"The cost of $h$ heads is of the same order as that of a single head. Beyond the note: "
+        r"the softmax subtracts the maximum of every row first.",
     ),
-    statement=both(
-        at_most(one_shifted, many_shifted), less(many_shifted, times(Fraction(9, 4), one_shifted))
+    statement=implies(
+        both(*counting(SELF.shifted, ONE.shifted)),
+        both(
+            at_most(one_shifted, many_shifted),
+            less(many_shifted, times(Fraction(9, 4), one_shifted)),
+        ),
     ),
-    given=FOR_RATIO_SHIFTED,
-    proof=lambda p: prove_ratio(p, shifted=True),
+    given=(
+        *definitions(*SELF.projections, SELF.scores, SELF.scaling, SELF.heads),
+        *definitions(*ONE.projections, ONE.scores, ONE.scaling, ONE.heads),
+        *FIT,
+    ),
+    proof=supposed(counting(SELF.shifted, ONE.shifted), prove_ratio_shifted),
     twin=Twin("operations counted with all numbers of heads", ratio_twin(True, 2.25)),
     expected=Verdict.PROVED,
 )  # fmt: skip
@@ -1315,8 +1401,8 @@ BEST = Claim(
 )  # fmt: skip
 
 
-def prove_difference(p: Prover) -> Theorem:
-    first, second = counted_twice(p, polynomial, False)
+def prove_difference(p: Prover, given: Sequence[Theorem]) -> Theorem:
+    first, second = counted_twice(p, polynomial, given, False)
     row = minus(times(3, n), 1)
     difference = p.equal(
         minus(many, one),
@@ -1382,7 +1468,7 @@ EQUAL = Claim(
             equal(minus(many, one), times(minus(h, 1), n, minus(times(3, n), 1))),
             iff(equal(many, one), equal(h, 1)),
         ),
-        prove_difference,
+        stated(prove_difference),
         FOR_RATIO,
     ),
     twin=Twin("operations counted with several heads and with one", twin_difference),
@@ -1391,12 +1477,17 @@ EQUAL = Claim(
 
 weights_stored = stored("N_A", "A", h, n, m)
 weights_single = stored("N_A'", "A'", 1, n, m)
-GROWING = (weights_stored.definition, weights_single.definition)
+one_softmax = softmax_stage("T_E'", 1, n, m, "m")
+GROWING = (
+    weights_stored.counted,
+    weights_single.counted,
+    *counting(CROSS.softmax, one_softmax),
+)
 
 
-def prove_grows(p: Prover) -> Theorem:
+def prove_grows(p: Prover, given: Sequence[Theorem]) -> Theorem:
     kept = [
-        p.equal(s.number, s.sides, p.hyp(e), reason=why)
+        p.equal(s.number, s.sides, given[e], reason=why)
         for e, (s, why) in enumerate(
             (
                 (weights_stored, "one number for every head, query and key"),
@@ -1412,13 +1503,10 @@ def prove_grows(p: Prover) -> Theorem:
     )
     times_h = p.calc(
         CROSS.softmax.number,
-        (CROSS.softmax.product, CROSS.softmax.inner, p.hyp(2)),
-        (times(h, one_softmax.number), "the same with one head", (times(-1, h), p.hyp(3))),
+        (CROSS.softmax.product, CROSS.softmax.inner, given[2]),
+        (times(h, one_softmax.number), "the same with one head", (times(-1, h), given[3])),
     )
     return p.both(p.both(kept[0], memory), times_h)
-
-
-one_softmax = softmax_stage("T_E'", 1, n, m, "m")
 
 
 def twin_grows(rng: np.random.Generator) -> list[Trial]:
@@ -1443,17 +1531,16 @@ GROWS = Claim(
     title="What does grow with the number of heads",
     source=source(
         "A14",
-        r"The cost of $h$ heads is of the same order as that of one; the attention weights that "
-        r"are kept, and their softmax, are not spoken of.",
+        r"The cost of $h$ heads is of the same order as that of one. Beyond the note: the "
+        r"attention weights that are kept, and their softmax.",
     ),
-    statement=both(
+    statement=implies(both(*GROWING), both(
         all_equal(
             weights_stored.number, times(h, n, m), times(h, weights_single.number)
         ),
         equal(CROSS.softmax.number, times(h, one_softmax.number)),
-    ),
-    given=(*GROWING, CROSS.softmax.definition, one_softmax.definition),
-    proof=prove_grows,
+    )),
+    proof=supposed(GROWING, prove_grows),
     twin=Twin("sizes of attention weights, and operations of their softmax", twin_grows),
     expected=Verdict.PROVED,
 )  # fmt: skip
@@ -1462,6 +1549,7 @@ CLAIMS = (
     PROJECTIONS,
     SCORES,
     SOFTMAX,
+    SOFTMAX_SHIFTED,
     HEADS,
     LAYER,
     LAYER_SHIFTED,
