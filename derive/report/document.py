@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from derive.report import wording
+from derive.report.guide import guide
 from derive.report.model import (
     Alarm,
     Block,
@@ -14,6 +15,8 @@ from derive.report.model import (
     Count,
     Display,
     Entry,
+    Note,
+    Notes,
     Paragraph,
     Report,
     Row,
@@ -43,6 +46,7 @@ def build(results: Sequence[Result], *, seed: int, versions: Mapping[str, str]) 
         seed=seed,
         counts=tuple(_count(verdict, results) for verdict in wording.MEANING),
         alarms=tuple(_alarms(results)),
+        guide=guide(results),
         entries=tuple(
             _entry(result, key)
             for verdict in wording.MEANING
@@ -100,9 +104,9 @@ def _one_line(counterexample: CounterexampleView) -> str:
 def _claim(result: Result, key: str) -> Claim:
     blocks: list[Block] = [
         *_statement(result),
-        *_rows("Hypotheses", "H", [_hypothesis(h, result.verdict) for h in result.hypotheses]),
+        *_notes("Hypotheses", "H", [_hypothesis(h, result.verdict) for h in result.hypotheses]),
         *_rows("Derivation", "", [_step(s) for s in result.steps]),
-        *_rows("Axioms", "A", [_axiom(a) for a in result.axioms]),
+        *_notes("Axioms", "A", [_axiom(a) for a in result.axioms]),
         *_verdict(result),
         *_counterexamples(result),
         *_witness(result),
@@ -128,17 +132,25 @@ def _rows(label: str, prefix: str, rows: list[Row]) -> list[Block]:
     return [Rows(label, numbered)] if numbered else []
 
 
-def _hypothesis(hypothesis: HypothesisView, verdict: Verdict) -> Row:
+def _notes(label: str, prefix: str, notes: list[Note]) -> list[Block]:
+    numbered = tuple(
+        replace(note, tag=f"{prefix}{place}") for place, note in enumerate(notes, start=1)
+    )
+    return [Notes(label, numbered)] if numbered else []
+
+
+def _hypothesis(hypothesis: HypothesisView, verdict: Verdict) -> Note:
     status = wording.status(hypothesis, verdict)
-    return Row("", hypothesis.latex, "", (status, hypothesis.note))
+    text = f"{hypothesis.note} ({status})" if hypothesis.note else status
+    return Note("", hypothesis.latex, "", text)
 
 
 def _step(step: StepView) -> Row:
-    return Row("", step.latex, step.rule, (step.reason,))
+    return Row("", step.latex, step.rule, step.reason)
 
 
-def _axiom(axiom: AxiomView) -> Row:
-    return Row("", axiom.latex, axiom.name, (axiom.citation,))
+def _axiom(axiom: AxiomView) -> Note:
+    return Note("", axiom.latex, axiom.name, axiom.citation)
 
 
 def _verdict(result: Result) -> list[Block]:

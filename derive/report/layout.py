@@ -15,18 +15,24 @@ FORMULA_SHARE: Final = 0.635
 REASON_SHARE: Final = 0.28
 """Shares of the text width that a row gives to its number, its formula and its reason."""
 
+NOTED_SHARE: Final = 0.42
+NOTE_SHARE: Final = 0.505
+"""Shares for a formula and a note: hypotheses and axioms, where more is to be said."""
+
 MAX_LINES: Final = 14
 """A formula of more lines than this is set in several blocks, so that a page can end between."""
 
 DISPLAY_EM: Final = 0.96 * TEXT_WIDTH_PT / 10
 FORMULA_EM: Final = 0.96 * FORMULA_SHARE * TEXT_WIDTH_PT / 10
 WIDE_EM: Final = 0.96 * (1 - TAG_SHARE) * TEXT_WIDTH_PT / 10
+NOTED_EM: Final = 0.96 * NOTED_SHARE * TEXT_WIDTH_PT / 10
+NOTE_EM: Final = 0.96 * NOTE_SHARE * TEXT_WIDTH_PT / 9
 REASON_EM: Final = 0.96 * REASON_SHARE * TEXT_WIDTH_PT / 9
 ENTRY_EM: Final = 24.0
 BODY_EM: Final = 0.90 * TEXT_WIDTH_PT / 10
-"""Room for a displayed formula, for a formula beside its reason and above it, for inline math in a
-reason, in the table of claims, in a paragraph; each a little less than the true width, because
-widths in Python are estimates.
+"""Room for a displayed formula, for a formula beside its reason and above it, for one beside a
+note, for inline math in a note, in a reason, in the table of claims, in a paragraph; each a little
+less than the true width, because widths in Python are estimates.
 """
 
 
@@ -37,4 +43,6 @@ def tex_lengths() -> list[tuple[str, str]]:
         ("tagshare", f"{TAG_SHARE:g}"),
         ("formulashare", f"{FORMULA_SHARE:g}"),
         ("reasonshare", f"{REASON_SHARE:g}"),
+        ("notedshare", f"{NOTED_SHARE:g}"),
+        ("noteshare", f"{NOTE_SHARE:g}"),
     ]

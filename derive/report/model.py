@@ -1,7 +1,7 @@
 """The document as data: what stands where, without a word of LaTeX layout.
 
-`str` fields are plain text with inline ``$...$`` math unless they are called `latex` (math
-without dollars), `key` (a link target) or `code` (an identifier).
+`str` fields are plain text with inline ``$...$`` math and ```code``` unless they are called `latex`
+(math without dollars), `key` (a link target) or `code` (an identifier).
 """
 
 from __future__ import annotations
@@ -35,15 +35,12 @@ class Display:
 
 @dataclass(frozen=True)
 class Row:
-    """A formula and, at its right, the rule that justifies it and the reasons, a line each.
-
-    Without a formula the rule stands in its place.
-    """
+    """A formula and, at its right, the rule that justifies it and the reason."""
 
     tag: str
     latex: str
     code: str
-    reasons: tuple[str, ...]
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,31 @@ class Rows:
     rows: tuple[Row, ...]
 
 
-Block = Paragraph | Alarm | Display | Rows
+@dataclass(frozen=True)
+class Note:
+    """A formula with what has to be said about it, behind a name if it has one."""
+
+    tag: str
+    latex: str
+    code: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Notes:
+    label: str
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True)
+class Glossary:
+    """Names or signs, and what they stand for."""
+
+    label: str
+    terms: tuple[tuple[str, str], ...]
+
+
+Block = Paragraph | Alarm | Display | Rows | Notes | Glossary
 
 
 @dataclass(frozen=True)
@@ -109,6 +130,7 @@ class Report:
     seed: int
     counts: tuple[Count, ...]
     alarms: tuple[Alarm, ...]
+    guide: tuple[Block, ...]
     entries: tuple[Entry, ...]
     topics: tuple[Topic, ...]
     run: RunDetails

@@ -14,6 +14,9 @@ from derive.report.model import (
     Count,
     Display,
     Entry,
+    Glossary,
+    Note,
+    Notes,
     Paragraph,
     Report,
     Row,
@@ -46,6 +49,7 @@ def render(report: Report) -> str:
         _counts(report.counts),
         *[_alarm(alarm) for alarm in report.alarms],
         r"\tableofcontents",
+        _guide(report.guide),
         _entries(report.entries),
         *[_topic(topic) for topic in report.topics],
         _run(report.run),
@@ -76,6 +80,10 @@ def _counts(counts: tuple[Count, ...]) -> str:
     ]
     total = command("totalrow", str(sum(count.number for count in counts)))
     return "\n".join([r"\begin{counts}", *rows, total, r"\end{counts}"])
+
+
+def _guide(blocks: tuple[Block, ...]) -> str:
+    return "\n\n".join([r"\guide", *map(_block, blocks)]) if blocks else ""
 
 
 def _entries(entries: tuple[Entry, ...]) -> str:
@@ -127,6 +135,10 @@ def _block(block: Block) -> str:
             return _display(block)
         case Rows():
             return "\n".join([command("rows", escape(block.label)), *map(_row, block.rows)])
+        case Notes():
+            return "\n".join([command("rows", escape(block.label)), *map(_note, block.notes)])
+        case Glossary():
+            return "\n".join([command("rows", escape(block.label)), *map(_term, block.terms)])
 
 
 def _paragraph(paragraph: Paragraph) -> str:
@@ -146,24 +158,36 @@ def _display(display: Display) -> str:
 
 def _row(row: Row) -> str:
     code = [set_code(row.code)] if row.code else []
-    reasons = [set_text(reason, layout.REASON_EM) for reason in row.reasons if reason]
-    tag = escape(row.tag)
-    if not row.latex:
-        return command("row", tag, "".join(code), _lines(reasons))
-    name, room = ("row", layout.FORMULA_EM)
-    if not fits(row.latex, room):
-        name, room = ("widerow", layout.WIDE_EM)
-    first, *others = [command("fitmath", block) for block in displayed(row.latex, room)]
+    reason = [set_text(row.reason, layout.REASON_EM)] if row.reason else []
+    beside = r" \\ ".join(code + reason)
+    return _beside(row.tag, row.latex, beside, ("row", layout.FORMULA_EM))
+
+
+def _note(note: Note) -> str:
+    code = [set_code(note.code)] if note.code else []
+    beside = r"\enspace ".join([*code, set_text(note.text, layout.NOTE_EM)])
+    return _beside(note.tag, note.latex, beside, ("note", layout.NOTED_EM))
+
+
+def _term(term: tuple[str, str]) -> str:
+    name, text = term
+    return command("term", set_text(name, layout.NOTE_EM), set_text(text, layout.NOTE_EM))
+
+
+def _beside(tag: str, latex: str, text: str, narrow: tuple[str, float]) -> str:
+    """A formula with a text at its right, or below where the formula needs the whole line."""
+    if not latex:
+        return command(narrow[0], escape(tag), text, "")
+    name, room = narrow
+    if not fits(latex, room):
+        name, room = (f"wide{name}", layout.WIDE_EM)
+    first, *others = [command("fitmath", block) for block in displayed(latex, room)]
     return "\n".join(
         [
-            command(name, tag, first, _lines(code + reasons)),
+            command(name, escape(tag), first, text),
             *[command(name, "", block, "") for block in others],
         ]
     )
-
-
-def _lines(texts: list[str]) -> str:
-    return r" \\ ".join(texts)
 
 
 # -- what differs between runs ---------------------------------------------------------------

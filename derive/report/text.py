@@ -1,7 +1,7 @@
-"""Running text with inline ``$...$`` math -> LaTeX.
+"""Running text with inline ``$...$`` math and identifiers between backticks -> LaTeX.
 
-Everything outside the dollars is plain text, so that LaTeX's special characters print as
-themselves; a literal dollar is written ``\\$``.
+Everything else is plain text, so that LaTeX's special characters print as themselves; a literal
+dollar is written ``\\$``.
 """
 
 from __future__ import annotations
@@ -17,13 +17,21 @@ from derive.report.formulas import inline
 _DOLLAR: Final = re.compile(r"(?<!\\)\$")
 _AFTER_SEPARATOR: Final = re.compile(r"(?<=[-_./:])(?=[^-_./:])")
 _LONGEST_RUN: Final = 16
+_CODE: Final = re.compile(r"`([^`]+)`")
 
 
 def set_text(text: str, room: float) -> str:
     """LaTeX of `text`; inline math gives way where it is wider than `room` em."""
     parts = _split(text)
     return "".join(
-        inline(part, room) if place % 2 else escape(part) for place, part in enumerate(parts)
+        inline(part, room) if place % 2 else _words(part) for place, part in enumerate(parts)
+    )
+
+
+def _words(text: str) -> str:
+    parts = _CODE.split(text)
+    return "".join(
+        set_code(part) if place % 2 else escape(part) for place, part in enumerate(parts)
     )
 
 
@@ -33,7 +41,7 @@ def plain(text: str) -> str:
     flat = (
         re.sub(r"\\[,;:!> ]|\\(?:text|left|right|mathrm|mathbf|operatorname)\b|[{}]", "", part)
         if place % 2
-        else part
+        else _CODE.sub(r"\1", part)
         for place, part in enumerate(parts)
     )
     ascii_only = "".join(flat).replace("\\", "").replace("$", "")

@@ -113,6 +113,18 @@ def test_disagreement_and_surprise_are_announced(tmp_path: Path) -> None:
     assert r"\alarm{" not in text_of([samples.HEADS], tmp_path).split(r"\begin{document}")[1]
 
 
+def test_the_guide_explains_the_rules_and_signs_that_occur(tmp_path: Path) -> None:
+    steps = (StepView(r"h \mid d", "leibniz"), StepView("1 = 1", "order"))
+    text = text_of([replace(MARKED, correction_steps=steps)], tmp_path)
+    guide = text[text.index(r"\guide", text.index(r"\begin{document}")) :]
+    guide = guide[: guide.index(r"\begin{entries}")]
+    assert r"\term{\code{leibniz}}{From a = b and p(a): p(b);" in guide
+    assert r"\term{$h \mid d$}" in guide
+    assert "linear" not in guide
+    assert r"\delta" not in guide
+    assert r"\guide" not in text_of([], tmp_path).split(r"\begin{document}")[1]
+
+
 def test_a_twin_tells_its_errors_with_their_measure(tmp_path: Path) -> None:
     errors = (
         Errors(Measure.EXACT, 0.0, 3, 0.0),

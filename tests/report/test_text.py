@@ -58,6 +58,13 @@ def test_math_is_not_escaped_and_dollars_can_be() -> None:
     assert set_text(r"5\$ for $a_{1}$ & more", ROOM) == r"5\$ for $a_{1}$ \& more"
 
 
+def test_identifiers_stand_between_backticks() -> None:
+    assert set_text("the array `w_q`, not ` alone", ROOM) == (
+        r"the array \code{w\_\allowbreak{}q}, not \textasciigrave{} alone"
+    )
+    assert plain("The array `w_q`") == r"The array w\_q"
+
+
 def test_an_open_dollar_is_refused() -> None:
     with pytest.raises(TextSyntax, match="not closed"):
         set_text("half $a", ROOM)

@@ -1,0 +1,81 @@
+"""How to read the report: the parts of a claim, the signs, and the rules that its steps name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from derive.kernel.rules import RULES
+from derive.report.model import Block, Glossary, Paragraph
+from derive.result import Result, StepView
+
+_PARTS: Final = (
+    (
+        "A claim",
+        "Statement, source, hypotheses, derivation, verdict, numeric twin. What the source says is "
+        "told in our own words; the numbers behind the name of the document, such as A15, are "
+        "places in it. A hypothesis is “from the source” if the source states it or needs it for "
+        "what it writes to have a meaning, and “added” if the claim fails without it and the "
+        "source does not state it.",
+    ),
+    (
+        "A derivation",
+        "Each line holds for all values of its letters that meet the hypotheses and what was "
+        "supposed above it. At its right stand the rule of the proof checker that gives the line "
+        "and the reason in words. The checker is a separate program that reads the logged steps "
+        "and accepts or refuses each of them.",
+    ),
+    (
+        "A numeric twin",
+        "A computation in floating-point numbers that shares nothing with the proof. Its "
+        "differences are measured in units of the largest number compared, or of 1 if that is "
+        "larger; means of random samples are compared in standard errors.",
+    ),
+)
+
+_SIGNS: Final = (
+    (r"<|sum|prod", r"$i < n$", "indices count from 0: $i$ is one of $0, \\ldots, n-1$"),
+    (r"\\mathbb\{N\}", r"$\mathbb{N}$, $\mathbb{N}_{\ge 1}$", "the integers from 0 on, from 1 on"),
+    (r"\\delta", r"$\delta_{ij}$", "1 if $i = j$, else 0"),
+    (r"\[[^\]\[]*=[^\]\[]*\]", r"$[a = b]$", "1 if $a = b$, else 0"),
+    (r"\\bmod", r"$a \bmod n$", "the remainder of $a$ in the division by $n$, at least 0"),
+    (r"\\mid", r"$h \mid d$", "$d/h$ is an integer"),
+    (r"\\lfloor", r"$\lfloor x \rfloor$", "$x$ rounded down to an integer"),
+    (r"\\lVert", r"$\lVert v \rVert$", "the square root of the sum of the squares of the entries"),
+    (r"\\partial_", r"$\partial_{a} f(x)$", "the derivative of $f$ by the component $a$ of $x$"),
+    (r"\\mathcal\{L\}", r"$\mathcal{L}$", "the loss"),
+    (r"\\mathbb\{E\}\\?[l\[]", r"$\mathbb{E}[x]$", "the expectation of the random quantity $x$"),
+    (r"_\{?P\}?", r"$\mathbb{E}_{P}[x]$", "the mean of $x$ over outcomes of probabilities $P$"),
+)
+"""A pattern of formulas that need the sign explained, the sign, and what it stands for."""
+
+
+def guide(results: Sequence[Result]) -> tuple[Block, ...]:
+    """What a reader of these results has to know; nothing without results."""
+    if not results:
+        return ()
+    formulas = "\n".join(_formulas(results))
+    signs = tuple((sign, text) for when, sign, text in _SIGNS if re.search(when, formulas))
+    used = {step.rule for result in results for step in _steps(result)}
+    rules = tuple((f"`{name}`", _in_words(name)) for name in RULES if name in used)
+    parts = [Paragraph(label, text) for label, text in _PARTS]
+    glossaries = [Glossary(label, terms) for label, terms in (("Signs", signs), ("Rules", rules))]
+    return (*parts, *(glossary for glossary in glossaries if glossary.terms))
+
+
+def _steps(result: Result) -> tuple[StepView, ...]:
+    return (*result.steps, *result.correction_steps)
+
+
+def _formulas(results: Sequence[Result]) -> Iterator[str]:
+    for result in results:
+        yield result.statement
+        yield from (hypothesis.latex for hypothesis in result.hypotheses)
+        yield from (step.latex for step in _steps(result))
+
+
+def _in_words(rule: str) -> str:
+    """The first paragraph of the rule's docstring in the kernel."""
+    text = " ".join((RULES[rule].__doc__ or "").strip().split("\n\n")[0].split())
+    return text.replace("<=", "≤").replace("`", "")
