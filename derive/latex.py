@@ -149,7 +149,8 @@ class _Printer:
         if not t.children:
             return "0"
         if (pair := _covariance(t)) is not None:
-            return rf"\operatorname{{Cov}}\left[{self.term(pair[0])}, {self.term(pair[1])}\right]"
+            inside = f"{self.term(pair[0])}, {self.term(pair[1])}"
+            return rf"\operatorname{{Cov}}{_fenced(inside, '[]')}"
         out = self.term(t.children[0], _ADD)
         for c in t.children[1:]:
             text = self.term(c, _ADD + 1 if c.op == "add" else _ADD)
@@ -246,7 +247,7 @@ class _Printer:
         if all(c.op in ("var", "num") for c in t.children):
             gap = "," if T.ZERO in t.children or T.ONE in t.children else r"\,"
             return rf"\delta_{{{self.term(a)}{gap}{self.term(b)}}}"
-        return rf"\left[{self.term(a)}={self.term(b)}\right]"
+        return _fenced(f"{self.term(a)}={self.term(b)}", "[]")
 
     def _big(self, t: Term) -> str:
         size = t.children[0]
@@ -273,8 +274,8 @@ class _Printer:
         if x.op == "pow" and x.data == 2 and x.children[0].op == "add":
             y, *rest = x.children[0].children
             if rest == [T.mul(T.num(-1), T.expectation(y))]:
-                return rf"\operatorname{{Var}}{law}\left[{self.term(y)}\right]"
-        return rf"\mathbb{{E}}{law}\left[{self.term(x)}\right]"
+                return rf"\operatorname{{Var}}{law}{_fenced(self.term(y), '[]')}"
+        return rf"\mathbb{{E}}{law}{_fenced(self.term(x), '[]')}"
 
     # ------------------------------------------------------------------ applications
 

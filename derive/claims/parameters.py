@@ -177,7 +177,7 @@ def squared(p: Prover, part: Stored, width: sp.Symbol, fits: Theorem) -> Theorem
 
 def twin_of_one(name: str) -> Twin:
     """Weights of that name hold d_model^2 numbers, whatever the number of heads."""
-    return Twin(f"size of the stored array {name}", lambda rng: sizes_of_one(rng, name))
+    return Twin(f"size of the stored array `{name}`", lambda rng: sizes_of_one(rng, name))
 
 
 def sizes_of_one(rng: np.random.Generator, name: str) -> list[Trial]:

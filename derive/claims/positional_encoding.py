@@ -351,7 +351,7 @@ def twin_range(_rng: np.random.Generator) -> list[Trial]:
 
 RANGE = Claim(
     id="positional-encoding/range",
-    title="Every component lies between -1 and 1",
+    title="Every component lies between $-1$ and 1",
     source=source("A15", "Every component is a sine or a cosine."),
     statement=forall([pos, a], both(at_most(-1, PE(pos, a)), at_most(PE(pos, a), 1))),
     given=ENCODING,

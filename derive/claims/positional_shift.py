@@ -209,7 +209,7 @@ ROTATION = Claim(
     proof=prove_rotation,
     twin=Twin("positions below 2000 turned by the matrix of their pair", twin_rotation),
     expected=Verdict.PROVED,
-    remark=r"In the order (sine, cosine) this turns by $-k\omega_i$. The frequencies may be any.",
+    remark=r"In the order (sine, cosine) this turns by $-k\omega_i$. Any frequencies will do.",
 )  # fmt: skip
 
 

@@ -42,6 +42,7 @@ _SYMBOLS: Final = {
     "∈": "in", "∉": "notin", "∋": "ni", "⊂": "subset", "⊆": "subseteq", "⊃": "supset",
     "⊇": "supseteq", "∪": "cup", "∩": "cap", "∅": "emptyset", "∖": "setminus",
     "∣": "mid", "∤": "nmid", "∥": "parallel", "⟂": "perp", "⊥": "perp",
+    "⊢": "vdash",
     "→": "to", "←": "leftarrow", "↔": "leftrightarrow", "↦": "mapsto", "⇒": "Rightarrow",
     "⇐": "Leftarrow", "⇔": "Leftrightarrow", "⟹": "Longrightarrow", "⟺": "Longleftrightarrow",
     "⟶": "longrightarrow", "↑": "uparrow", "↓": "downarrow",

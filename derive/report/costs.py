@@ -33,6 +33,7 @@ _NEVER_FIRST: Final = SPACES | {Kind.CLOSE, Kind.PUNCTUATION, Kind.SLASH}
 _RELATIONS: Final = frozenset({Kind.RELATION, Kind.WEAK_RELATION})
 _BEFORE: Final = {Kind.ARROW: 2.0, Kind.CONNECTIVE: 5.0, Kind.SUM: 10.0, Kind.PRODUCT: 25.0}
 _REMAINDER: Final = 70.0
+_AFTER_BIG_OPERATOR: Final = 200.0
 _AFTER: Final = {
     Kind.WIDE_SPACE: 2.0,
     Kind.QUANTIFIER: 14.0,
@@ -169,6 +170,8 @@ def _inner_cost(pieces: list[Piece], place: int) -> float | None:
         return _REMAINDER if after.source == r"\bmod" else _BEFORE[after.kind]
     if follows(pieces, place, Kind.QUANTIFIER):
         return _AFTER[Kind.QUANTIFIER]
+    if follows(pieces, place, Kind.BIG_OPERATOR) and before.kind is Kind.THIN_SPACE:
+        return _AFTER_BIG_OPERATOR
     if follows(pieces, place, Kind.CONNECTIVE) or follows(pieces, place, Kind.ARROW):
         return None
     if before.kind in _AFTER:

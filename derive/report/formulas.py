@@ -32,6 +32,10 @@ def fits(latex: str, room: float) -> bool:
     return all(left + line.indent + width(line.pieces) <= room for line in broken.lines)
 
 
+def fits_unbroken(latex: str, room: float) -> bool:
+    return width(read(latex)) <= room
+
+
 def _aligned(broken: Broken, start: int, lines: list[Line]) -> str:
     rows = [_row(line, broken.fences) for line in lines]
     if broken.left_side:

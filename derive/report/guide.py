@@ -34,8 +34,13 @@ _PARTS: Final = (
     ),
 )
 
+_RULES: Final = (
+    "What stands behind a colon follows from what stands before it. $G \\vdash p$ says that $p$ "
+    "follows from the assumptions $G$; where none are written, those of all premises are kept."
+)
+
 _SIGNS: Final = (
-    (r"<|sum|prod", r"$i < n$", "indices count from 0: $i$ is one of $0, \\ldots, n-1$"),
+    (r"<|sum|prod", r"$i < n$", r"indices count from 0: $i$ is one of $0, \ldots, n-1$"),
     (r"\\mathbb\{N\}", r"$\mathbb{N}$, $\mathbb{N}_{\ge 1}$", "the integers from 0 on, from 1 on"),
     (r"\\delta", r"$\delta_{ij}$", "1 if $i = j$, else 0"),
     (r"\[[^\]\[]*=[^\]\[]*\]", r"$[a = b]$", "1 if $a = b$, else 0"),
@@ -59,9 +64,12 @@ def guide(results: Sequence[Result]) -> tuple[Block, ...]:
     signs = tuple((sign, text) for when, sign, text in _SIGNS if re.search(when, formulas))
     used = {step.rule for result in results for step in _steps(result)}
     rules = tuple((f"`{name}`", _in_words(name)) for name in RULES if name in used)
-    parts = [Paragraph(label, text) for label, text in _PARTS]
-    glossaries = [Glossary(label, terms) for label, terms in (("Signs", signs), ("Rules", rules))]
-    return (*parts, *(glossary for glossary in glossaries if glossary.terms))
+    blocks: list[Block] = [Paragraph(label, text) for label, text in _PARTS]
+    if signs:
+        blocks.append(Glossary("Signs", signs))
+    if rules:
+        blocks += [Paragraph("Rules", _RULES), Glossary("", rules)]
+    return tuple(blocks)
 
 
 def _steps(result: Result) -> tuple[StepView, ...]:
@@ -78,4 +86,4 @@ def _formulas(results: Sequence[Result]) -> Iterator[str]:
 def _in_words(rule: str) -> str:
     """The first paragraph of the rule's docstring in the kernel."""
     text = " ".join((RULES[rule].__doc__ or "").strip().split("\n\n")[0].split())
-    return text.replace("<=", "≤").replace("`", "")
+    return text.replace("<=", "≤").replace("|-", "⊢").replace("`", "")

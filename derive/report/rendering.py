@@ -6,7 +6,7 @@ from importlib import resources
 
 from derive.report import layout
 from derive.report.errors import ReportError
-from derive.report.formulas import displayed, fits
+from derive.report.formulas import displayed, fits, fits_unbroken
 from derive.report.model import (
     Alarm,
     Block,
@@ -134,11 +134,15 @@ def _block(block: Block) -> str:
         case Display():
             return _display(block)
         case Rows():
-            return "\n".join([command("rows", escape(block.label)), *map(_row, block.rows)])
+            return "\n".join([*_label(block.label), *map(_row, block.rows)])
         case Notes():
-            return "\n".join([command("rows", escape(block.label)), *map(_note, block.notes)])
+            return _notes(block)
         case Glossary():
-            return "\n".join([command("rows", escape(block.label)), *map(_term, block.terms)])
+            return "\n".join([*_label(block.label), *map(_term, block.terms)])
+
+
+def _label(label: str) -> list[str]:
+    return [command("rows", escape(label))] if label else []
 
 
 def _paragraph(paragraph: Paragraph) -> str:
@@ -163,10 +167,17 @@ def _row(row: Row) -> str:
     return _beside(row.tag, row.latex, beside, ("row", layout.FORMULA_EM))
 
 
-def _note(note: Note) -> str:
+def _notes(block: Notes) -> str:
+    """The notes have much room where all formulas are short, else as much as reasons have."""
+    short = all(fits_unbroken(note.latex, layout.NOTED_EM) for note in block.notes)
+    columns = ("note", layout.NOTED_EM) if short else ("row", layout.FORMULA_EM)
+    return "\n".join([*_label(block.label), *(_note(note, columns) for note in block.notes)])
+
+
+def _note(note: Note, columns: tuple[str, float]) -> str:
     code = [set_code(note.code)] if note.code else []
-    beside = r"\enspace ".join([*code, set_text(note.text, layout.NOTE_EM)])
-    return _beside(note.tag, note.latex, beside, ("note", layout.NOTED_EM))
+    beside = r"\enspace ".join([*code, set_text(note.text, layout.REASON_EM)])
+    return _beside(note.tag, note.latex, beside, columns)
 
 
 def _term(term: tuple[str, str]) -> str:

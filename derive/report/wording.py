@@ -58,6 +58,8 @@ def _closeness(group: Errors, number: Callable[[float], str]) -> str:
     match group.measure:
         case Measure.EXACT:
             return "exactly"
+        case Measure.DIFFERENCE if group.largest == 0:
+            return "without any difference"
         case Measure.DIFFERENCE:
             return f"up to a difference of {number(group.largest)} {limits}"
         case Measure.STANDARD_ERRORS:

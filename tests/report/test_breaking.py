@@ -198,6 +198,13 @@ def test_short_brackets_are_not_split() -> None:
             assert cut.count("[") == cut.count("]")
 
 
+def test_sums_stay_together() -> None:
+    formula = r"T = \sum_{i=0}^{h-1} \;\sum_{t=0}^{n-1} \;\left(x_{t}+y_{i}+z_{i}\right)"
+    for room in (10.0, 11.0, 12.0):
+        for line in lines_at(formula, room):
+            assert not line.endswith(r"\;")
+
+
 def test_a_unary_minus_stays_with_its_term() -> None:
     terms = " = ".join(["-a_{1} b_{1}"] * 8)
     for line in break_lines(read(terms), 10.0).lines[1:]:
