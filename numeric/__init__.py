@@ -4,7 +4,7 @@ Pure functions in row convention (one token per row). `f_vjp` takes the argument
 cotangent of the output, and returns the gradients of the arguments. float64 unless given float32.
 """
 
-from numeric.activations import relu, relu_vjp
+from numeric.activations import leaky_relu, leaky_relu_vjp, relu, relu_vjp
 from numeric.attention import (
     attention_weights,
     scaled_dot_product_attention,
@@ -68,6 +68,8 @@ __all__ = [
     "frequencies",
     "head_width",
     "independent_dot_moments",
+    "leaky_relu",
+    "leaky_relu_vjp",
     "leaves",
     "linear",
     "linear_vjp",
