@@ -126,7 +126,8 @@ def call(function: Any, *args: Any) -> sp.Expr:
 
 
 def relu(x: Any) -> sp.Expr:
-    return sp.Max(0, x)
+    """max(0, x) as it is written (SymPy's ``Max`` would rewrite a maximum of maxima)."""
+    return call(sp.Max, 0, x)
 
 
 def total(body: Any, *indices: sp.Idx) -> sp.Expr:

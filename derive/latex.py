@@ -283,7 +283,8 @@ class _Printer:
         head = t.data
         base = name(str(head.head))
         if not head.arities:
-            return _indexed(base, [self.term(c) for c in t.children])
+            arguments = [self.term(c) for c in t.children]
+            return base + _fenced(*arguments) if _is_value(t) else _indexed(base, arguments)
         own = head.own_scalars
         out = _indexed(base, [self.term(c) for c in t.children[:own]])
         at = own
@@ -384,6 +385,9 @@ class _Printer:
         sign = rf"\{p.op}"
         if sort == "tensor":
             letters = "MNP" if arity == 2 else BY_SORT["tensor"]
+            opened = T.instantiate(p.children[-1], ("?",))
+            if any(_is_value(s) and s.data.head == "?" for s in T.subterms(opened)):
+                letters = "gfq"
             letter = next(c for c in letters + DEFAULT if c not in self.taken)
             inner = _Printer(self.taken | {letter}, self.depth + 1)
             body = T.instantiate(p.children[-1], (letter,))
@@ -391,6 +395,8 @@ class _Printer:
         size = p.children[0] if sort == "fin" else None
         body, (x,), inner = self.open(p.children[-1], (size,), sort)
         where = f"< {self.term(size)}" if size is not None else rf"\in {SETS[sort]}"
+        if sort == "real" and (rest := _above_zero(p.op, body, T.var(x))) is not None:
+            where, body = "> 0", rest
         return rf"{sign} {name(x)} {where}:\ {inner.formula(body)}"
 
     def _gradient(self, p: Term) -> str:
@@ -480,6 +486,28 @@ def _is_equivalence(p: Term) -> bool:
     if len(p.children) != 2 or any(c.op != "imp" for c in p.children):
         return False
     return p.children[0].children == p.children[1].children[::-1]
+
+
+def _is_value(t: Term) -> bool:
+    """Whether `t` is a function of one real number, at a number that is no index."""
+    return t.op == "app" and t.data.scalars == 1 and not t.data.arities and _is_real(t.children[0])
+
+
+def _is_real(t: Term) -> bool:
+    """Whether `t` is made of numbers that are not integers by sort."""
+    if t.op == "var":
+        return bool(t.data[1] == "real")
+    if t.op == "fn":
+        return t.data not in ("floor", "mod") and any(map(_is_real, t.children))
+    return t.op == "app" or (t.op in ("add", "mul", "pow") and any(map(_is_real, t.children)))
+
+
+def _above_zero(op: str, body: Term, x: Term) -> Term | None:
+    """What is said of a quantified `x` beside ``0 < x``: a premise, or the first of two parts."""
+    if body.op == {"forall": "imp", "exists": "and"}[op] and len(body.children) == 2:
+        condition, rest = body.children
+        return rest if condition is T.lt(T.ZERO, x) else None
+    return None
 
 
 def _quotient(x: Term) -> tuple[Term, Term] | None:

@@ -260,7 +260,7 @@ def _bind(
 
 
 def _match(p: Term, t: Term, binding: dict[Term, Term], r: _Rewrite) -> Iterator[dict[Term, Term]]:
-    """Structural matching; sums and products match in any order if they are short."""
+    """Structural matching; what has no order (sums, maxima) matches in any, if it is short."""
     if p in r.lead.variables or p in r.lead.indices:
         if p in binding:
             if binding[p] is t:
@@ -274,7 +274,8 @@ def _match(p: Term, t: Term, binding: dict[Term, Term], r: _Rewrite) -> Iterator
     if p.op != t.op or p.data != t.data or len(p.children) != len(t.children):
         return
     orders: Iterator[tuple[Term, ...]] = iter([t.children])
-    if p.op in ("add", "mul", "delta") and len(p.children) <= 4:
+    unordered = p.op in ("add", "mul", "delta") or (p.op == "fn" and p.data in ("max", "min"))
+    if unordered and len(p.children) <= 4:
         orders = permutations(t.children)
     for children in orders:
         states = [binding]

@@ -192,3 +192,10 @@ def test_lengths_of_products_print_as_such():
     assert latex(Converter().term(row)) == r"\left\lVert x\,(I+M) \right\rVert"
     assert latex(Converter().term(column)) == r"\left\lVert M\,x \right\rVert"
     assert r"\lVert" not in latex(Converter().term(neither))
+
+
+def test_a_rule_with_a_maximum_is_found_whatever_the_order_of_its_arguments():
+    p = Prover(Converter(), [])
+    part = p.assume(forall(i, equal(sp.Max(0, x[i]), sp.Max(0, -x[i]))))
+    weighted = (total(times(y[i], sp.Max(0, side * x[i])), i) for side in (1, -1))
+    assert p.equal(*weighted, part).hypotheses == part.hypotheses
