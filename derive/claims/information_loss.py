@@ -1,0 +1,578 @@
+r"""Information loss: what ReLU does to shares, mean squares and variances.
+
+The interview note says that ReLU makes activations sparse, and later that it loses about half of
+the information.  It names neither a distribution nor a measure of information, so that every
+reading is a claim of its own.
+
+Pre-activations ``z`` are random here: a finite probability space, with outcomes of the
+probabilities ``P``, one value of ``z`` for each of them, and ``E_P`` for the mean.  The outcomes
+may be the units of a layer, its inputs, or both.  Nothing is lost by finiteness: only finitely
+many moments occur, and those of any random number are also those of one with finitely many values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from derive import auto
+from derive.claim import Added, Claim, Correction, Example
+from derive.claims._relu import at_zero, bracket_law, by_sign, half, inactive, neg, of, source
+from derive.convert import Converter
+from derive.kernel import terms as T
+from derive.kernel.rules import Theorem, infer
+from derive.kernel.terms import Lam, Term
+from derive.language import (
+    at_most,
+    both,
+    dim,
+    equal,
+    forall,
+    implies,
+    index,
+    less,
+    minus,
+    over,
+    plus,
+    power,
+    real,
+    relu,
+    tensor,
+    times,
+    total,
+)
+from derive.prover import Prover
+from derive.result import Verdict
+from derive.twin import Trial, Twin, differs
+from derive.twin import equal as agree
+
+ORDER = 57
+
+x, sigma = real("x"), real("sigma")
+
+NOT_NAMED = "ReLU loses about half of the information; by which measure is not said."
+
+# ---------------------------------------------------------------------- random pre-activations
+
+N = dim("N")
+w = index("w", N)
+P, z = tensor("P", N), tensor("z", N)
+Quantity = Callable[[Any], Any]
+
+
+def mean(f: Quantity) -> Any:
+    """``E_P``: the sum over the outcomes w of P[w] f(z[w])."""
+    outcome = sp.Idx(sp.Dummy("w", integer=True), N)
+    return total(times(P[outcome], f(z[outcome])), outcome)
+
+
+def spread(f: Quantity) -> Any:
+    """``Var_P``: the mean square deviation from the mean."""
+    return mean(lambda v: power(plus(f(v), times(-1, mean(f))), 2))
+
+
+def same(v: Any) -> Any:
+    return v
+
+
+def square(v: Any) -> Any:
+    return power(v, 2)
+
+
+def activated_square(v: Any) -> Any:
+    return power(relu(v), 2)
+
+
+def mirrored(f: Quantity) -> Quantity:
+    return lambda v: f(neg(v))
+
+
+#: What it takes to speak of a share or a mean; a premise of the statements below.
+probabilities = both(forall(w, at_most(0, P[w])), equal(total(P[w], w), 1))
+DRAWN = r"let $P$ be the probabilities of the $N$ outcomes, and $\mathbb{E}_P[X]=\sum_i P_i X_i$"
+
+
+def drawn(p: Prover, then: Callable[[Theorem], Theorem]) -> Theorem:
+    """probabilities -> what `then` proves from their adding up to 1."""
+    return p.suppose(probabilities, lambda law: then(p.part(law, 1)), DRAWN)
+
+
+def equal_in_law() -> Term:
+    """For every function g of a real number: E_P[g(z)] = E_P[g(-z)]."""
+    f = sp.Function("g")
+    opened = Converter().formula(equal(mean(f), mean(mirrored(f))))
+    return T.quantified("forall", "tensor", T.abstract_tensor(opened, "g", 1), arity=1)
+
+
+_formula = Converter().formula
+SYMMETRIC = equal_in_law()
+
+
+def under_symmetry(p: Prover, symmetric: Theorem, f: Quantity, reason: str) -> Theorem:
+    """E_P[f(z)] = E_P[f(-z)]."""
+    variable = T.var("v")
+    body = T.abstract(p.term(f(real("v"))), (variable,))
+    return p.note(p.at(symmetric, Lam(1, body)), reason)
+
+
+def table(values: list[Any], weights: list[Any] | None = None) -> dict[Any, Any]:
+    """A distribution: values with their probabilities, equal ones if nothing else is said."""
+    count = len(values)
+    return {N: count, P: weights or [Fraction(1, count)] * count, z: values}
+
+
+def draws(rng: np.random.Generator, mean: float = 0.0, spread: float = 1.0) -> np.ndarray:
+    return mean + spread * rng.standard_normal(40_000)
+
+
+def share(rng: np.random.Generator, claimed: float, mean: float, what: str) -> Trial:
+    """The share of zeros among activations of Gaussian numbers, in standard errors."""
+    values = of(draws(rng, mean))
+    error = abs(np.mean(values == 0) - claimed) / (0.25 / values.size) ** 0.5
+    return Trial(float(error), 5.0, what)
+
+
+def in_standard_errors(values: np.ndarray, claimed: float, what: str) -> Trial:
+    """The mean of samples against what it should be."""
+    error = abs(values.mean() - claimed) / (values.std() / values.size**0.5)
+    return Trial(float(error), 5.0, what)
+
+
+# ---------------------------------------------------------------------- how many are inactive
+
+brackets = equal(plus(inactive(x), inactive(neg(x))), plus(1, at_zero(x)))
+
+
+def count_brackets(p: Prover) -> Theorem:
+    """[x <= 0] + [x >= 0] = 1 + [x = 0], for every real x."""
+
+    def case(sign: Theorem) -> Theorem:
+        if sign.conclusion.op == "le":
+            return p.cases(p.dichotomy(x, 0), lambda other: at_the_kink(p, sign, other), apart)
+        return apart(sign)
+
+    def apart(sign: Theorem) -> Theorem:
+        none = p.equal(at_zero(x), 0, (over(1, x), bracket_law(p, x)), show=False)
+        return p.equal(*brackets.args, none, show=False)
+
+    theorem = p.cases(p.dichotomy(0, x), case, case)
+    return p.note(
+        p.for_all(theorem, x),
+        r"the brackets count $x\le0$, $x\ge0$ and $x=0$: only $0$ is counted twice",
+    )
+
+
+def at_the_kink(p: Prover, low: Theorem, high: Theorem) -> Theorem:
+    zero = infer("antisymmetry", [low, high])
+    formula = p.formula(brackets)
+    here = p.trivial(T.substitute(formula, {p.term(x): T.ZERO}))
+    return p.rewrite(zero, here, lambda hole: T.substitute(formula, {p.term(x): hole}))
+
+
+both_shares = equal(plus(mean(inactive), mean(mirrored(inactive))), plus(1, mean(at_zero)))
+
+
+def shares_add_up(p: Prover, normalised: Theorem) -> Theorem:
+    """P(z <= 0) + P(z >= 0) = 1 + P(z = 0)."""
+    counted = count_brackets(p)
+    return p.equal(
+        *both_shares.args, p.for_all(p.at(counted, z[w]), w), normalised,
+        reason="take the mean; the probabilities add up to 1",
+    )  # fmt: skip
+
+
+def distributions(rng: np.random.Generator) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Values and probabilities: of every sign, with and without zeros, a single one."""
+    for count in (1, 2, 5, 8):
+        for values in (rng.standard_normal(count), rng.integers(-1, 2, count).astype(float)):
+            weights = rng.uniform(size=count)
+            yield values, weights / weights.sum()
+
+
+def twin_shares(rng: np.random.Generator) -> Iterator[Trial]:
+    for values, weights in distributions(rng):
+        up, down = weights @ (of(values) == 0), weights @ (of(-values) == 0)
+        yield agree(up + down, 1 + weights @ (values == 0), f"{values.size} outcomes")
+
+
+SHARES = Claim(
+    id="information-loss/shares",
+    title="Inactive units, counted from either side",
+    source=source(
+        "B30 B35",
+        "Activations are sparse; ReLU loses about half. Of the distribution nothing is said. "
+        "Beyond the note: what holds for all of them.",
+    ),
+    statement=implies(probabilities, both_shares),
+    proof=lambda p: drawn(p, lambda normalised: shares_add_up(p, normalised)),
+    twin=Twin("shares of zeros for random distributions", twin_shares),
+    expected=Verdict.PROVED,
+    remark=r"$\mathbb{P}(z\le0)+\mathbb{P}(z\ge0)=1+\mathbb{P}(z=0)$.",
+)
+
+
+def prove_half(p: Prover) -> Theorem:
+    balanced, no_atom = p.hyp(0), p.hyp(1)
+
+    def then(normalised: Theorem) -> Theorem:
+        counted = shares_add_up(p, normalised)
+        return p.equal(
+            mean(inactive), half, (half, counted), (half, balanced), (half, no_atom),
+            reason="the two shares on the left are equal, and nothing is at 0: halve",
+        )  # fmt: skip
+
+    return drawn(p, then)
+
+
+def twin_half(rng: np.random.Generator) -> Iterator[Trial]:
+    yield share(rng, 0.5, 0.0, "Gaussian of mean zero")
+    yield share(rng, 0.158655253931457, 1.0, "Gaussian of mean one: 15.9 %")
+    skewed = np.array([-1.0, -1.0, 2.0, 5.0])
+    yield agree(np.mean(of(skewed) == 0), 0.5, "median zero, not symmetric")
+    for values in ([1.0], [0.0], [-1.0], [0.0, -1.0, 1.0]):
+        zeros = np.mean(of(np.array(values)) == 0)
+        yield differs(zeros, 0.5, by=0.1, what=f"values {values}")
+
+
+HALF = Claim(
+    id="information-loss/half-inactive",
+    title="Half of the units give zero",
+    source=source(
+        "B30 B35",
+        "ReLU makes activations sparse, and about half is lost; no distribution is named. Read "
+        "here as: a pre-activation gives 0 with probability one half.",
+    ),
+    statement=implies(probabilities, equal(mean(inactive), half)),
+    added=(
+        Added(
+            equal(mean(inactive), mean(mirrored(inactive))),
+            Example(table([1])),
+            r"median zero: $z\le0$ is as probable as $z\ge0$. In the example, as with a large "
+            "bias, no unit is inactive",
+        ),
+        Added(
+            equal(mean(at_zero), 0),
+            Example(table([0])),
+            "no mass at zero. In the example all units are at the kink, and all give 0",
+        ),
+    ),
+    witness=Example(table([-1, 3])),
+    proof=prove_half,
+    twin=Twin("share of zeros among activations of samples and of small tables", twin_half),
+    expected=Verdict.CONDITIONAL,
+    remark=r"Neither a Gaussian law nor symmetry is needed. For a Gaussian of mean $\mu$ and "
+    r"standard deviation $\sigma$ the share is $\Phi(-\mu/\sigma)$: 15.9 % for $\mu=\sigma$.",
+)
+
+all_active = forall(w, less(0, z[w]))
+all_dead = forall(w, at_most(z[w], 0))
+
+
+def prove_extremes(p: Prover) -> Theorem:
+    def active(above: Theorem) -> Theorem:
+        p.fact(p.at(above, w))
+        none = p.equal(
+            inactive(z[w]), 0, (over(1, z[w]), bracket_law(p, z[w])),
+            reason="ReLU keeps $z_w$, which is not 0",
+        )  # fmt: skip
+        return p.equal(mean(inactive), 0, p.for_all(none, w), reason="in every outcome")
+
+    def dead(normalised: Theorem, below: Theorem) -> Theorem:
+        p.fact(p.at(below, w))
+        one = p.equal(inactive(z[w]), 1, reason="ReLU gives 0")
+        return p.equal(
+            mean(inactive), 1, p.for_all(one, w), normalised,
+            reason="in every outcome; the probabilities add up to 1",
+        )  # fmt: skip
+
+    def then(normalised: Theorem) -> Theorem:
+        return p.both(
+            p.suppose(all_active, active, "let every pre-activation be positive"),
+            p.suppose(
+                all_dead, lambda below: dead(normalised, below),
+                "let no pre-activation be positive",
+            ),
+        )  # fmt: skip
+
+    return drawn(p, then)
+
+
+def twin_extremes(rng: np.random.Generator) -> Iterator[Trial]:
+    from numeric import FeedForwardWeights, linear
+
+    weights = FeedForwardWeights.init(rng, 3, 7)
+    x = rng.uniform(-1, 1, (5, 3))
+    reach = np.abs(weights.w_1).sum(axis=0)
+    for sign, zeros in ((1, 0.0), (-1, 1.0)):
+        hidden = of(linear(x, weights.w_1, sign * (reach + 0.1)))
+        yield agree(np.mean(hidden == 0), zeros, f"share of zeros, bias of sign {sign}")
+
+
+EXTREMES = Claim(
+    id="information-loss/any-share",
+    title="A bias can make no unit inactive, or all",
+    source=source(
+        "B30",
+        "ReLU makes activations sparse. Beyond the note: a bias in front of it decides how many.",
+    ),
+    statement=implies(
+        probabilities,
+        both(
+            implies(all_active, equal(mean(inactive), 0)),
+            implies(all_dead, equal(mean(inactive), 1)),
+        ),
+    ),
+    proof=prove_extremes,
+    twin=Twin("share of zeros in a layer with a large bias of either sign", twin_extremes),
+    expected=Verdict.PROVED,
+    remark="A layer of the second kind gets no gradient either: its units are dead.",
+)
+
+
+# ---------------------------------------------------------------------- energy
+
+squares = equal(plus(activated_square(x), activated_square(neg(x))), square(x))
+
+
+def split_squares(p: Prover) -> Theorem:
+    theorem = by_sign(
+        p, x, lambda _: p.equal(*squares.args, reason="one of the two terms is $x^2$, the other 0")
+    )
+    return p.for_all(theorem, x)
+
+
+def energy_splits(p: Prover) -> Theorem:
+    split = split_squares(p)
+    return p.equal(
+        plus(mean(activated_square), mean(mirrored(activated_square))), mean(square),
+        p.for_all(p.at(split, z[w]), w), reason="take the mean",
+    )  # fmt: skip
+
+
+def prove_half_energy(p: Prover) -> Theorem:
+    return half_of_energy(p, p.hyp(0))
+
+
+def half_of_energy(p: Prover, symmetric: Theorem) -> Theorem:
+    split = energy_splits(p)
+    same_law = under_symmetry(
+        p, symmetric, activated_square, r"symmetry, for the function $g(v)=\max(0,v)^2$"
+    )
+    return p.equal(
+        mean(activated_square), times(half, mean(square)), (half, split), (half, same_law),
+        reason="the two means on the left are equal: halve",
+    )  # fmt: skip
+
+
+def energies(values: np.ndarray, weights: np.ndarray) -> tuple[float, float, float]:
+    """Mean squares after ReLU, after ReLU of the negated numbers, and before."""
+    up, down, before = (weights @ v**2 for v in (of(values), of(-values), values))
+    return float(up), float(down), float(before)
+
+
+def symmetric(rng: np.random.Generator) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    for values, weights in distributions(rng):
+        yield np.concatenate([values, -values]), np.concatenate([weights, weights]) / 2
+
+
+def twin_energy(rng: np.random.Generator) -> Iterator[Trial]:
+    for values, weights in distributions(rng):
+        up, down, before = energies(values, weights)
+        yield agree(up + down, before, f"{values.size} outcomes")
+
+
+ENERGY_SPLITS = Claim(
+    id="information-loss/energy-splits",
+    title="The two parts share the mean square",
+    source=source(
+        "B35", f"{NOT_NAMED} Beyond the note: what holds of mean squares for any distribution."
+    ),
+    statement=equal(
+        plus(mean(activated_square), mean(mirrored(activated_square))), mean(square)
+    ),
+    proof=energy_splits,
+    twin=Twin("mean squares of both parts for random distributions", twin_energy),
+    expected=Verdict.PROVED,
+)  # fmt: skip
+
+
+def twin_half_energy(rng: np.random.Generator) -> Iterator[Trial]:
+    for values, weights in symmetric(rng):
+        up, _, before = energies(values, weights)
+        yield agree(up, before / 2, f"{values.size} outcomes")
+    values = draws(rng, 0.0, 1.7)
+    kept = of(values) ** 2 - values**2 / 2
+    yield in_standard_errors(kept, 0.0, "Gaussian samples")
+    up, _, before = energies(np.ones(1), np.ones(1))
+    yield differs(up, before / 2, by=0.4, what="a single positive value")
+
+
+HALF_ENERGY = Claim(
+    id="information-loss/half-energy",
+    title="Half of the mean square is kept",
+    source=source(
+        "B35",
+        f"{NOT_NAMED} Read here as: the mean square of an activation is half of that of the "
+        "pre-activation.",
+    ),
+    statement=equal(mean(activated_square), times(half, mean(square))),
+    added=(
+        Added(
+            SYMMETRIC,
+            Example(table([1])),
+            "a symmetric distribution: $z$ and $-z$ give every function the same mean. In the "
+            "example the only value is positive, and nothing is lost",
+        ),
+    ),
+    witness=Example(table([-2, 2]), auto.prove),
+    proof=prove_half_energy,
+    twin=Twin("mean squares for symmetric distributions and Gaussian samples", twin_half_energy),
+    expected=Verdict.CONDITIONAL,
+    remark="This is the factor 2 in the initialisation of He et al. for layers with ReLU.",
+)
+
+
+# ---------------------------------------------------------------------- variance
+
+
+def variance_of(p: Prover, f: Quantity, normalised: Theorem, what: str) -> Theorem:
+    """Var_P[f(z)] = E_P[f(z)^2] - E_P[f(z)]^2."""
+    return p.equal(
+        spread(f), plus(mean(lambda v: power(f(v), 2)), times(-1, power(mean(f), 2))),
+        normalised,
+        reason=f"{what}: multiply the square out; the probabilities add up to 1",
+    )  # fmt: skip
+
+
+def centred(p: Prover, symmetric: Theorem) -> Theorem:
+    mirror = under_symmetry(p, symmetric, same, "symmetry, for $g(v)=v$")
+    return p.equal(mean(same), 0, (half, mirror), reason="so that the mean is its own negative")
+
+
+less_of_variance = plus(times(half, spread(same)), times(-1, power(mean(relu), 2)))
+
+
+def law_and(*premises: Term) -> Term:
+    """A symmetric distribution, and what else is assumed of it."""
+    return T.conj(*_formula(probabilities).children, SYMMETRIC, *premises)
+
+
+def prove_variance(p: Prover) -> Theorem:
+    def within(law: Theorem) -> Theorem:
+        normalised, symmetric = p.part(law, 1), p.part(law, 2)
+        kept = half_of_energy(p, symmetric)
+        zero = centred(p, symmetric)
+        before = p.equal(
+            spread(same), mean(square), variance_of(p, same, normalised, "before"), zero,
+            reason="the mean vanishes",
+        )  # fmt: skip
+        after = variance_of(p, relu, normalised, "after")
+        return p.equal(
+            spread(relu), less_of_variance, (1, after), (1, kept), (-half, before),
+            reason="half of the mean square is kept",
+        )  # fmt: skip
+
+    return p.suppose(law_and(), within, f"{DRAWN}, the same for $z$ and $-z$")
+
+
+def twin_variance(rng: np.random.Generator) -> Iterator[Trial]:
+    for values, weights in symmetric(rng):
+        after = weights @ of(values) ** 2 - (weights @ of(values)) ** 2
+        wanted = weights @ values**2 / 2 - (weights @ of(values)) ** 2
+        yield agree(after, wanted, f"{values.size} outcomes")
+    signs = of(np.array([1.0, -1.0]))
+    yield agree(signs.var(), 0.25, "two signs: a quarter, not a half")
+    values = draws(rng)
+    yield differs(
+        of(values).var(), values.var() / 2, by=0.14, what="Gaussian samples: 0.341, not 0.5"
+    )
+
+
+half_variance = T.implies(law_and(), _formula(equal(spread(relu), times(half, spread(same)))))
+variance_left = T.implies(law_and(), _formula(equal(spread(relu), less_of_variance)))
+
+VARIANCE = Claim(
+    id="information-loss/half-variance",
+    title="Half of the variance is not what is kept",
+    source=source(
+        "B35",
+        f"{NOT_NAMED} Read here with the variance as its measure, and for symmetric distributions, "
+        "of which half of the mean square is kept.",
+    ),
+    statement=half_variance,
+    counterexample=Example(table([1, -1])),
+    correction=Correction(variance_left, prove_variance),
+    twin=Twin("variances for symmetric distributions and Gaussian samples", twin_variance),
+    expected=Verdict.REFUTED,
+    remark="What is missing is the square of the mean that the activation acquires.",
+)
+
+sigma = real("sigma")
+root = power(times(2, sp.pi), half)
+constant = minus(half, over(1, times(2, sp.pi)))
+half_normal = law_and(
+    _formula(equal(mean(square), power(sigma, 2))),
+    _formula(equal(mean(relu), over(sigma, root))),
+)
+kept_variance = _formula(equal(spread(relu), times(constant, power(sigma, 2))))
+
+
+def prove_gaussian(p: Prover) -> Theorem:
+    def within(moments: Theorem) -> Theorem:
+        normalised, symmetric, second, first = (p.part(moments, n) for n in range(1, 5))
+        kept = half_of_energy(p, symmetric)
+        after = variance_of(p, relu, normalised, "after")
+        inserted = plus(times(half, power(sigma, 2)), times(-1, power(over(sigma, root), 2)))
+        return p.calc(
+            spread(relu),
+            (
+                inserted, "half of the mean square is kept; insert both moments",
+                after, kept, second, first,
+            ),
+            (times(constant, power(sigma, 2)), r"collect $\sigma^2$"),
+        )  # fmt: skip
+
+    return p.suppose(
+        half_normal,
+        within,
+        r"what is used of a Gaussian of mean 0 and variance $\sigma^2$: symmetry and two moments",
+    )
+
+
+def twin_gaussian(rng: np.random.Generator) -> Iterator[Trial]:
+    for spread in (1.0, 0.4, 3.0):
+        values = of(draws(rng, 0.0, spread))
+        wanted = (0.5 - 0.5 / np.pi) * spread**2
+        first = spread / (2 * np.pi) ** 0.5
+        yield in_standard_errors(values, first, f"mean for sigma={spread}")
+        yield in_standard_errors((values - first) ** 2, wanted, f"variance for sigma={spread}")
+    yield agree(0.5 - 0.5 / np.pi, 0.340845, "34 % are kept, 66 % lost", tolerance=1e-6)
+
+
+GAUSSIAN = Claim(
+    id="information-loss/gaussian-variance",
+    title="The variance that is kept of a Gaussian",
+    source=source(
+        "B35",
+        f"{NOT_NAMED} Beyond the note: what is left of the variance of a Gaussian of mean zero.",
+    ),
+    statement=T.implies(half_normal, kept_variance),
+    proof=prove_gaussian,
+    twin=Twin("mean and variance of activations of Gaussian samples", twin_gaussian),
+    expected=Verdict.PROVED,
+    remark="About 0.341: two thirds of the variance are gone, not half. Only the moments that are "
+    "written here enter, so that finitely many outcomes are no restriction.",
+)
+
+CLAIMS = (SHARES, HALF, EXTREMES, ENERGY_SPLITS, HALF_ENERGY, VARIANCE, GAUSSIAN)
+
+if __name__ == "__main__":
+    import sys
+
+    from derive.cli import main_for
+
+    sys.exit(main_for(CLAIMS))
