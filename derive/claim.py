@@ -55,11 +55,12 @@ class Added:
 
 @dataclass(frozen=True)
 class Correction:
-    """What should stand in the source instead, with its own proof."""
+    """What should stand in the source instead, with its own proof (`defined` as in a claim)."""
 
     statement: Any
     proof: Script | None = None
     given: tuple[Given, ...] = ()
+    defined: Argument | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -404,7 +404,7 @@ def _prove_correction(work: _Work, correction: Correction) -> tuple[str, tuple[S
     given, conclusion = _read_correction(work, correction)
     hypotheses = (*work.declared, *given)
     goal = chain(hypotheses, conclusion)
-    proved = _prove_goal(work, correction.proof, goal, hypotheses, None)
+    proved = _prove_goal(work, correction.proof, goal, hypotheses, correction.defined)
     new = [g for g in given if g not in work.given]
     return latex.latex(chain(new, conclusion)), proved.steps
 

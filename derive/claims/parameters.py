@@ -50,7 +50,7 @@ ORDER = 10
 
 def ones(*shape: Any) -> sp.Expr:
     """1 for every entry of a tensor of that shape."""
-    return total(1, *map(index, "abc", shape))
+    return total(1, *(index(f"a{k}", size) for k, size in enumerate(shape)))
 
 
 @dataclass(frozen=True)
