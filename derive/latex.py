@@ -339,7 +339,9 @@ class _Printer:
                 return r"\text{true}" if p.op == "and" else r"\text{false}"
             case "imp":
                 a, b = p.children
-                text = rf"{self.formula(a, 1)} \ \Rightarrow\  {self.formula(b)}"
+                text = (
+                    rf"{self.formula(a, 1)} \ \Rightarrow\  {self.formula(b, _is_equivalence(b))}"
+                )
                 return _fenced(text) if level else text
             case "isint":
                 return self._integer(p.children[0])

@@ -50,7 +50,7 @@ _KIND: Final = {
 }
 _PREFIXES: Final = frozenset("∂∇¬∀∃")
 _BARS: Final = frozenset({"|", "‖"})
-_RELATIONS: Final = frozenset({Kind.RELATION, Kind.WEAK_RELATION, Kind.ARROW})
+_RELATIONS: Final = frozenset({Kind.RELATION, Kind.WEAK_RELATION, Kind.ARROW, Kind.CONNECTIVE})
 _OPERAND: Final = frozenset({Kind.ORDINARY, Kind.CLOSE, Kind.FRACTION, Kind.TEXT})
 _ACCENT: Final = {
     r"\hat": "\u0302", r"\widehat": "\u0302", r"\bar": "\u0304", r"\overline": "\u0304",

@@ -60,9 +60,12 @@ class StepView:
 
 @dataclass(frozen=True)
 class AxiomView:
+    """`condition` says where the formula holds, as LaTeX or in words; empty for everywhere."""
+
     name: str
     citation: str
     latex: str = ""
+    condition: str = ""
 
 
 @dataclass(frozen=True)

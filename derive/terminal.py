@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +46,6 @@ _BREAK_COST: Final = {
     for word in words.split()
 }
 """By the word after the break."""
-_LONG_WORD: Final = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{4,}")
 
 
 @dataclass(frozen=True)
@@ -266,7 +264,7 @@ def show(r: Result, style: Style) -> str:
         lines += _labelled("Statement", _formula(style.math(r.statement)))
     lines += _labelled("Hypotheses", _flat(_hypothesis(h, r, style) for h in r.hypotheses))
     lines += _labelled("Derivation", _steps(r.steps, style))
-    axioms = (_fact(a.name, a.latex, "", a.citation, style) for a in r.axioms)
+    axioms = (_fact(a.name, a.latex, a.condition, a.citation, style) for a in r.axioms)
     lines += _labelled("Axioms", _flat(axioms))
     lines += _labelled("Verdict", _verdict(r, style))
     for example in r.counterexamples:
@@ -459,7 +457,7 @@ def _fact(
     formula = ": ".join(filter(None, (name, style.math(latex))))
     lines = wrap_formula(formula, "", "  ", width)
     if condition:
-        words = style.plain(condition) if _LONG_WORD.search(condition) else style.math(condition)
+        words = style.plain(condition) if wording.in_words(condition) else style.math(condition)
         lines += wrap(f"if {words}", "  ", "    ", width)
     return [*lines, *wrap(f"({style.plain(citation)})", "  ", "   ", width)]
 

@@ -475,7 +475,7 @@ def _axioms(names: set[str]) -> tuple[AxiomView, ...]:
     out = []
     for n in sorted(names):
         fact = AXIOMS[n] if n in AXIOMS else EVALUATIONS[n]
-        out.append(AxiomView(n, fact.citation, fact.formula))
+        out.append(AxiomView(n, fact.citation, fact.formula, fact.condition))
     return tuple(out)
 
 

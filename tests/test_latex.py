@@ -5,19 +5,23 @@ import sympy as sp
 from derive.convert import Converter
 from derive.kernel import terms as T
 from derive.language import (
+    Expectation,
     dim,
     equal,
     exists,
     forall,
+    iff,
     implies,
     index,
     less,
     natural,
     positive,
+    random_tensor,
     real,
     tensor,
     times,
     total,
+    variance,
 )
 from derive.latex import latex
 
@@ -53,3 +57,21 @@ def test_an_index_stands_below():
     assert printed(equal(total(times(2, z[i]), i), sp.Function("f")(l))) == (
         r"\sum_{t=0}^{n-1} 2\,z_{t} = f_{l}"
     )
+
+
+def test_an_equivalence_behind_an_arrow_has_parentheses():
+    both_ways = iff(less(x, y), less(y, x))
+    assert printed(implies(equal(x, y), both_ways)).endswith(
+        r"\ \Rightarrow\  (x < y \ \Leftrightarrow\  y < x)"
+    )
+    assert "(" not in printed(implies(equal(x, y), implies(less(x, y), less(y, x))))
+
+
+def test_brackets_stand_close():
+    n = dim("n")
+    i, j = index("i", n), index("j", n)
+    q, k = random_tensor("q", n), random_tensor("k", n)
+    assert printed(forall(i, equal(variance(q[i]), Expectation(q[i] * k[i])))) == (
+        r"\forall t < n:\ \operatorname{Var}[q_{t}] = \mathbb{E}[k_{t}\,q_{t}]"
+    )
+    assert printed(equal(sp.KroneckerDelta(i, j + 1), x)) == "[j+1=i] = x"

@@ -56,7 +56,7 @@ def test_the_worst_trial_is_the_one_nearest_to_its_tolerance() -> None:
 
 
 def test_whole_numbers_are_exact_unless_told_otherwise() -> None:
-    assert said(run(equal(7, 7), equal(True, True))) == "in 2 comparisons, exactly"
+    assert said(run(equal(7, 7), equal(True, True), equal(1.0, 1.0))) == "in 3 comparisons, exactly"
     assert run(equal(10**15, 10**15 + 1)).status is TwinStatus.DISAGREES
     assert run(equal(10**15, 10**15 + 1, tolerance=1e-9)).status is TwinStatus.AGREES
 

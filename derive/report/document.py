@@ -150,7 +150,11 @@ def _step(step: StepView) -> Row:
 
 
 def _axiom(axiom: AxiomView) -> Note:
-    return Note("", axiom.latex, axiom.name, axiom.citation)
+    condition = axiom.condition
+    if condition and not wording.in_words(condition):
+        condition = f"${condition}$"
+    where = f"if {condition}. " if condition else ""
+    return Note("", axiom.latex, axiom.name, where + axiom.citation)
 
 
 def _verdict(result: Result) -> list[Block]:

@@ -42,6 +42,7 @@ _RULES: Final = (
 _SIGNS: Final = (
     (r"<|sum|prod", r"$i < n$", r"indices count from 0: $i$ is one of $0, \ldots, n-1$"),
     (r"\\mathbb\{N\}", r"$\mathbb{N}$, $\mathbb{N}_{\ge 1}$", "the integers from 0 on, from 1 on"),
+    (r"\\(?:forall|exists) [A-Za-z]:", r"$\forall v:$", "all vectors (matrices) $v$ that fit"),
     (r"\\delta", r"$\delta_{ij}$", "1 if $i = j$, else 0"),
     (r"\[[^\]\[]*=[^\]\[]*\]", r"$[a = b]$", "1 if $a = b$, else 0"),
     (r"\\bmod", r"$a \bmod n$", "the remainder of $a$ in the division by $n$, at least 0"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -42,15 +43,29 @@ def status(hypothesis: HypothesisView, verdict: Verdict) -> str:
     return f"{ORIGIN[hypothesis.origin]}, {use}"
 
 
+def in_words(condition: str) -> bool:
+    """Whether the condition of an axiom is a sentence rather than a formula."""
+    return re.search(r"(?<![\\A-Za-z])[A-Za-z]{4,}", condition) is not None
+
+
 def agreement(view: TwinView, number: Callable[[float], str]) -> str:
     """In how many comparisons a twin agrees, and how closely, as ``in 2 comparisons, exactly``."""
-    groups = view.errors or (
-        Errors(Measure.DIFFERENCE, view.tolerance, view.trials, view.max_error),
-    )
+    groups = _by_closeness(view)
     many = f"in {view.trials} comparison{'' if view.trials == 1 else 's'}"
     if len(groups) == 1:
         return f"{many}, {_closeness(groups[0], number)}"
     return f"{many}: " + ", ".join(f"{g.trials} {_closeness(g, number)}" for g in groups)
+
+
+def _by_closeness(view: TwinView) -> list[Errors]:
+    """The groups of a twin's errors; all numbers that do not differ at all are one group."""
+    groups = view.errors or (
+        Errors(Measure.DIFFERENCE, view.tolerance, view.trials, view.max_error),
+    )
+    equal = {Measure.EXACT, Measure.DIFFERENCE}
+    exact = [g for g in groups if g.measure in equal and g.largest == 0]
+    together = Errors(Measure.EXACT, 0.0, sum(g.trials for g in exact), 0.0)
+    return [*([together] if exact else []), *(g for g in groups if g not in exact)]
 
 
 def _closeness(group: Errors, number: Callable[[float], str]) -> str:
@@ -58,8 +73,6 @@ def _closeness(group: Errors, number: Callable[[float], str]) -> str:
     match group.measure:
         case Measure.EXACT:
             return "exactly"
-        case Measure.DIFFERENCE if group.largest == 0:
-            return "without any difference"
         case Measure.DIFFERENCE:
             return f"up to a difference of {number(group.largest)} {limits}"
         case Measure.STANDARD_ERRORS:

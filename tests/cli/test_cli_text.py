@@ -42,6 +42,7 @@ FORMULAS = {
     r"a = -b, (-a)": "a = -b, (-a)",
     r"\operatorname{softmax}(z)_{i}": "softmax(z)_i",
     r"\max\left(0, x\right)": "max(0, x)",
+    r"\sum_{i} 1 \ \land\  x = 2": "∑_{i} 1 ∧ x = 2",
     r"\lim_{h \to 0} \frac{a}{h}": "lim_{h→0} a/h",
     r"ω ≤ \omega": "ω ≤ ω",
     r"\mathbf{1}^{\top} x": "𝟏ᵀ x",

@@ -58,7 +58,7 @@ MARKED = Result(
         HypothesisView("M_{1003}", Origin.ADDED, False, "markNoteB"),
     ),
     steps=(StepView("M_{1004}", "markRule", "markReason"),),
-    axioms=(AxiomView("markAxiom", "markCitation", "M_{1005}"),),
+    axioms=(AxiomView("markAxiom", "markCitation", "M_{1005}", "markCondition"),),
     counterexamples=(CounterexampleView({"M_{1006}": "1007"}, "M_{1008}", "M_{1009}"),),
     witness={"M_{1010}": "1011"},
     correction="M_{1012}",
