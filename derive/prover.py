@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import sympy as sp
+
 from derive import search
 from derive.convert import Converter
 from derive.kernel import terms as T
@@ -346,8 +348,11 @@ class Prover:
         return self.discharge(proved, case)
 
     def choose(self, some: Theorem, x: Any, branch: Callable[[Theorem], Theorem]) -> Theorem:
-        """From there is x with p(x): what `branch` proves from p(x) without mention of x."""
-        v = self.term(x)
+        """From there is x with p(x): what `branch` proves from p(x) without mention of x.
+
+        `x` is a symbol or an index, or a tensor.
+        """
+        v = str(x.label) if isinstance(x, sp.IndexedBase) else self.term(x)
         instance = T.instantiate(some.conclusion.children[-1], (v,))
         with self.supposing(instance) as case:
             proved = branch(case)

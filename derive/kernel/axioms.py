@@ -159,6 +159,10 @@ _LIST: Final = (
         r"\log(ab)=\log a+\log b", r"a,b>0", f"{_HANDBOOK}, 4.1.6",
     ),
     Axiom(
+        "log-tangent", 1, lambda x: _when(T.lt(T.ZERO, x), T.le(T.fn("log", x), T.sub(x, T.ONE))),
+        r"\log x\le x-1", r"x>0", f"{_HANDBOOK}, 4.1.33",
+    ),
+    Axiom(
         "exp-increasing", 2,
         lambda a, b: _when(T.lt(a, b), T.lt(T.fn("exp", a), T.fn("exp", b))),
         r"e^a<e^b", r"a<b", f"{_RUDIN}, Theorem 8.6",

@@ -310,16 +310,31 @@ def _witness(premises: Sequence[Theorem], goal: Term, value: Term | Lam) -> Conc
     return Conclusion(_all_hypotheses(premises), goal)
 
 
-def _choose(premises: Sequence[Theorem], x: Term) -> Conclusion:
-    """From there is x with p(x), and G, p(x) |- q: G |- q, where x is free in neither G nor q."""
+def _choose(premises: Sequence[Theorem], x: Term | str) -> Conclusion:
+    """From there is x with p(x), and G, p(x) |- q: G |- q, where x is free in neither G nor q.
+
+    `x` is a variable, or the name of a tensor.
+    """
     some, use = premises
     q = _expect("choose", some.conclusion, "exists")
-    if x.op != "var" or x.data[2] or (x.data[1], 0) != q.data or x.children != q.children[:-1]:
+    if not _fits(x, q):
         raise Refused("choose", f"{x} does not have the sort of {q}")
     rest = use.hypotheses - {T.instantiate(q.children[-1], (x,))}
     if _free_in(x, (*rest, use.conclusion, q)):
         raise Refused("choose", f"{x} is free in what remains")
     return Conclusion(rest | some.hypotheses, use.conclusion)
+
+
+def _fits(x: Term | str, q: Term) -> bool:
+    """Whether `x` can stand for what is bound by the quantified formula `q`."""
+    sort, arity = q.data
+    if isinstance(x, str):
+        if sort != "tensor" or _free_in(x, (q,)):
+            return False
+        return T.abstract_tensor(T.instantiate(q.children[-1], (x,)), x, arity) is q.children[-1]
+    if x.op != "var" or x.data[2]:
+        return False
+    return bool((x.data[1], 0) == q.data and x.children == q.children[:-1])
 
 
 def _cases(premises: Sequence[Theorem]) -> Conclusion:

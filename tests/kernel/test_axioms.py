@@ -35,7 +35,8 @@ def test_the_lists_are_closed() -> None:
     assert sorted(AXIOMS) == [
         "abs-nonneg", "abs-nonpos", "cos-add", "cos-one", "det-identity", "det-product",
         "det-transpose", "exp-increasing", "floor-lower", "floor-upper", "inverse", "log-product",
-        "max-left", "max-right", "min-left", "min-right", "pi-irrational", "pythagoras", "sin-add",
+        "log-tangent", "max-left", "max-right", "min-left", "min-right", "pi-irrational",
+        "pythagoras", "sin-add",
     ]  # fmt: skip
     assert sorted(EVALUATIONS) == [
         "abs-square", "derivative-table", "exp-add", "exp-log", "expectation-linearity", "log-exp",
@@ -80,6 +81,7 @@ BEYOND = {
     "abs-nonneg": (T.num(-1),),
     "abs-nonpos": (ONE,),
     "log-product": (T.num(-1), T.num(-2)),
+    "log-tangent": (ZERO,),
     "exp-increasing": (ONE, ONE),
 }
 

@@ -269,6 +269,35 @@ def test_choose() -> None:
     refused("choose", (assume(shadow), assume(q)), X, why="free in what remains")
 
 
+def test_choose_a_tensor() -> None:
+    """From some u with u_0 = y, there is a v with v_0 = y; u must not stay behind."""
+
+    def first(name: str) -> T.Term:
+        return T.eq(T.apply(name, ZERO), Y)
+
+    def some_tensor(p: T.Term, name: str, arity: int = 1) -> T.Term:
+        return T.quantified("exists", "tensor", T.abstract_tensor(p, name, arity), arity=arity)
+
+    some = assume(some_tensor(first("u"), "u"))
+    entry = infer("witness", (assume(first("u")),), T.exists(X, T.eq(X, Y)), T.apply("u", ZERO))
+    made = infer("choose", (some, entry), "u")
+    assert sequent(made) == ({some.conclusion}, T.exists(X, T.eq(X, Y)))
+    refused("choose", (some, assume(first("u"))), "u", why="free in what remains")
+    side = infer("conj", (entry, assume(T.eq(T.apply("u", ONE), ONE))))
+    refused("choose", (some, side), "u", why="free in what remains")
+    both = T.conj(first("u"), T.eq(T.apply("v", ZERO), ONE))
+    taken = assume(some_tensor(both, "u"))
+    refused("choose", (taken, assume(q)), "v", why="sort")
+    refused("choose", (some, entry), X, why="sort")
+    refused("choose", (assume(T.exists(X, P(X))), assume(q)), "u", why="sort")
+    refused("choose", (assume(FORALL_X), entry), "u")
+    matrix = assume(some_tensor(T.eq(T.apply("u", ZERO, ONE), Y), "u", 2))
+    refused("choose", (matrix, entry), "u", why="free in what remains")
+    mixed = T.quantified("exists", "tensor", T.eq(T.app(T.Head(0, 2), ZERO, ZERO), Y), arity=1)
+    with pytest.raises(T.KernelError, match="not as a plain tensor"):
+        infer("choose", (assume(mixed), assume(q)), "u")
+
+
 # ---------------------------------------------------------------------------- induction
 
 
