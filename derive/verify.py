@@ -305,15 +305,20 @@ def _break(work: _Work, goal: Term, values: Values, example: Example) -> None:
 
 
 def _view(work: _Work, values: Values, breaks: Term | None = None) -> CounterexampleView:
+    text = _instance_text(work.conclusion, values)
+    return CounterexampleView(
+        _shown(work, values), text, "" if breaks is None else latex.latex(breaks)
+    )
+
+
+def _shown(work: _Work, values: Values) -> dict[str, str]:
     """The values, apart from functions that the hypotheses already spell out."""
     spelled_out = definitions.defined_symbols(work.goal(with_added=False))
-    shown = {
+    return {
         latex.name(k if isinstance(k, str) else k.data[0]): latex.value(v)
         for k, v in values.items()
         if not (isinstance(k, str) and k in spelled_out)
     }
-    text = _instance_text(work.conclusion, values)
-    return CounterexampleView(shown, text, "" if breaks is None else latex.latex(breaks))
 
 
 def _instance_text(conclusion: Term, values: Values) -> str:
@@ -425,13 +430,10 @@ def _conditional(claim: Claim, work: _Work, proved: _Proved) -> Settled:
     target = at_values(everything, values)
     roots = [_at(work, t, claim.witness) for t in (target, *obligations(target))]
     work.record("witness", everything, roots, values)
-    witness = {
-        latex.name(k if isinstance(k, str) else k.data[0]): latex.value(v)
-        for k, v in values.items()
-    }
     return _finish(
-        claim, work, Verdict.CONDITIONAL, proved, counterexamples=tuple(views), witness=witness
-    )
+        claim, work, Verdict.CONDITIONAL, proved, counterexamples=tuple(views),
+        witness=_shown(work, values),
+    )  # fmt: skip
 
 
 def _needed(work: _Work, formula: Term, added: Added) -> CounterexampleView:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from derive.claim import Claim, Script
+from derive import auto
+from derive.claim import Claim, Example, Script
 from derive.convert import Converter
 from derive.kernel import terms as T
 from derive.kernel.check import check
@@ -14,6 +15,7 @@ from derive.kernel.normal import Normaliser, literal
 from derive.kernel.rules import Theorem, infer
 from derive.prover import Prover
 from derive.result import Result, TwinStatus, Verdict
+from derive.search import NotFound
 from derive.verify import settle
 
 CONCLUDED = (Verdict.PROVED, Verdict.CONDITIONAL)
@@ -56,6 +58,32 @@ def verdicts(claim: Claim) -> tuple[Verdict, Verdict]:
     by_hand = settle(claim).result.verdict
     alone = settle(replace(claim, proof=None)).result.verdict
     return by_hand, alone
+
+
+def proved_by(claim: Claim) -> set[str]:
+    """Who proves it: its own script, or the automatic prover (no search for counterexamples)."""
+    out = set()
+    try:
+        if claim.proof is not None and settle(claim).result.verdict in CONCLUDED:
+            out.add("script")
+    except (LookupError, AttributeError, TypeError):
+        pass  # the script stumbles over a missing hypothesis
+    converter = Converter()
+    given = [converter.formula(h.formula) for h in (*claim.given, *claim.added)]
+    goal = converter.formula(claim.statement)
+    hypotheses = [*converter.declared, *given]
+    try:
+        theorem = auto.prove(Prover(converter, hypotheses), goal)
+    except (NotFound, T.KernelError):
+        return out
+    return out | {"automatic"} if theorem.hypotheses <= set(hypotheses) else out
+
+
+def is_false_at(claim: Claim, values: dict[Any, Any]) -> bool:
+    """Whether the kernel shows that the statement fails, and the hypotheses hold, at the values."""
+    example = Example(values)
+    bare = mutant(claim, proof=None, counterexample=example)
+    return settle(bare).result.verdict is Verdict.REFUTED
 
 
 def scripts(claim: Claim) -> Iterator[tuple[Script, tuple[Any, ...]]]:
