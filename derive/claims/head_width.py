@@ -87,7 +87,7 @@ def twin_base(rng: np.random.Generator) -> list[Trial]:
 
 BASE = Claim(
     id="head-width/base",
-    title="Base model",
+    title="Head width of the base model",
     source=Source(
         DERIVATIONS, ("A01",),
         r"Transformer base has $h = 8$ heads and $d_{\text{model}} = 512$, hence head width 64.",
@@ -183,11 +183,11 @@ def prove_exists_iff(p: Prover) -> Theorem:
         p.note(fits, "call it $w$")
         same = p.calc(
             w,
-            (over(times(h, w), h), "expand by $h$"),
+            (over(times(h, w), h), "multiply and divide by $h$"),
             (quotient, "the width fits", (over(1, h), fits)),
         )
         whole = p.rewrite(same, infer("integer", [], p.term(w)), T.isint)
-        return p.note(whole, "and $w$ is an integer")
+        return p.note(whole, r"$d_{\text{model}}/h = w$ is an integer")
 
     return p.both(
         p.suppose(some_width, divisible, "suppose that some width fits"),
@@ -309,7 +309,7 @@ def prove_distinct(p: Prover) -> Theorem:
             c,
             (minus(position(i, c), times(i, d_v)), "a column is its position less the offset"),
             (minus(position(j, e), times(i, d_v)), "the positions agree", meet),
-            (e, "and so do the offsets", heads),
+            (e, "$i = j$, so the offsets cancel", heads),
         )
         return p.both(heads, columns)
 
@@ -542,7 +542,7 @@ def twin_floor(rng: np.random.Generator) -> list[Trial]:
 
 FLOOR = Claim(
     id="head-width/floor",
-    title="The same with integer division",
+    title="Integer division loses nothing",
     source=Source(
         DERIVATIONS, ("A01", "A06"),
         r"The head width $d_k = d_v = d_{\text{model}}/h$ is used as a number of columns, so the "
@@ -567,11 +567,11 @@ def prove_floor_iff(p: Prover) -> Theorem:
     def divisible(fits: Theorem) -> Theorem:
         same = p.calc(
             floor_width,
-            (over(times(h, floor_width), h), "expand by $h$"),
+            (over(times(h, floor_width), h), "multiply and divide by $h$"),
             (quotient, "as supposed", (over(1, h), fits)),
         )
         floor = infer("integer", [], p.term(floor_width))
-        return p.note(p.rewrite(same, floor, T.isint), "and a floor is an integer")
+        return p.note(p.rewrite(same, floor, T.isint), "the quotient is a floor, an integer")
 
     return p.both(
         p.suppose(equal(times(h, floor_width), d), divisible, "suppose that nothing is lost"),
@@ -653,7 +653,7 @@ def prove_remainder_iff(p: Prover) -> Theorem:
             (quotient, "as supposed", (over(-1, h), nothing)),
         )
         floor = infer("integer", [], p.term(floor_width))
-        return p.note(p.rewrite(same, floor, T.isint), "and a floor is an integer")
+        return p.note(p.rewrite(same, floor, T.isint), "the quotient is a floor, an integer")
 
     def nothing_left(_divisible: Theorem) -> Theorem:
         return p.calc(

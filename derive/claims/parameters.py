@@ -671,7 +671,7 @@ def prove_constant_with_biases(p: Prover) -> Theorem:
 
 CONSTANT_WITH_BIASES = Claim(
     id="parameters/constant-with-biases",
-    title="More heads, the same with biases",
+    title="More heads, as many with biases",
     source=Source(
         DERIVATIONS, ("A12",),
         r"The total of $4\,d_{\text{model}}^2$ does not depend on $h$; biases are not spoken of. "
@@ -683,7 +683,7 @@ CONSTANT_WITH_BIASES = Claim(
     ),
     given=(*definitions(*matrices, *other_matrices), *ALL_FIT),
     proof=prove_constant_with_biases,
-    twin=Twin("the same with biases", lambda rng: twin_constant(rng, bias=True)),
+    twin=Twin("numbers stored with biases for every such number of heads", lambda rng: twin_constant(rng, bias=True)),
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -733,7 +733,7 @@ def twin_same_count_iff(rng: np.random.Generator) -> list[Trial]:
 
 SAME_COUNT_IFF = Claim(
     id="parameters/same-count-iff",
-    title="When two layers have as many",
+    title="When two layers have equally many",
     source=Source(
         DERIVATIONS, ("A12",),
         r"A layer with $h$ heads has as many parameters as one with a single head. Beyond the "
@@ -864,7 +864,7 @@ def prove_without_output(p: Prover) -> Theorem:
     missing = p.calc(
         plus(number(*bare), square),
         (plus(times(3, square), square), "as counted", (1, three)),
-        (times(4, square), "one more"),
+        (times(4, square), "$3 + 1 = 4$"),
         (number(*matrices), "as many as the layer has", (-1, layer)),
     )
     return p.both(three, missing)
@@ -1245,7 +1245,10 @@ def prove_code(p: Prover) -> Theorem:
         return p.both(same, value)
 
     return under(
-        p, both(*counting(*turned_matrices)), then, "let the primed matrices be turned round"
+        p,
+        both(*counting(*turned_matrices)),
+        then,
+        "let the primed matrices be stored the other way round",
     )
 
 

@@ -420,9 +420,9 @@ GRADIENT = Claim(
     ),
     given=(DIFFERENTIABLE_BRANCH, DIFFERENTIABLE_LOSS),
     proof=prove_gradient,
-    twin=Twin("residual_vjp against complex steps of a loss", twin_gradient),
+    twin=Twin("`residual_vjp` against complex steps of a loss", twin_gradient),
     remark=r"Read with the gradient as a row and $1$ as the identity matrix. Differentiable is "
-    r"meant in the sense of Frechet, for every component of $f$ and for $\mathcal{L}$.",
+    r"meant in the sense of Fréchet, for every component of $f$ and for $\mathcal{L}$.",
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -525,7 +525,7 @@ SCALAR = Claim(
         ),
     ),
     proof=prove_scalar,
-    twin=Twin("residual_vjp at width 1 against its formula", twin_scalar),
+    twin=Twin("`residual_vjp` at width 1 against its formula", twin_scalar),
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -629,7 +629,7 @@ SCALAR_ONE = Claim(
     statement=forall(a, equal(passed(at(g), at(J))(a), with_ones(at(g), at(J))(a))),
     counterexample=Example({d: 2, g: [1, 0], J: [[0, 3], [2, 0]]}),
     correction=Correction(ONES_AGREE, prove_ones_agree),
-    twin=Twin("residual_vjp against both readings", twin_scalar_one),
+    twin=Twin("`residual_vjp` against both readings", twin_scalar_one),
     remark=r"$g$ is the gradient by $y$ and $J$ the Jacobian of $f$ at $x$. The left side is the "
     r"gradient by $x$; the right side is wrong for every $g \ne 0$ as soon as there are two "
     r"components.",
@@ -702,9 +702,9 @@ FACTOR_ORDER = Claim(
     statement=forall(a, equal(passed(at(g), at(J))(a), applied(at(J), at(g))(a))),
     counterexample=Example({d: 2, g: [1, 0], J: [[0, 1], [0, 0]]}),
     correction=Correction(ORDERS_AGREE, prove_orders_agree),
-    twin=Twin("residual_vjp against both orders", twin_factor_order),
-    remark=r"Left the gradient by $x$, that is $g\,(I + J)$; right $(I + J)\,g$ with $g$ as a "
-    r"column. With columns the gradient by $x$ is $(I + J^{\top})\,g$.",
+    twin=Twin("`residual_vjp` against both orders", twin_factor_order),
+    remark=r"On the left stands the gradient by $x$, $g\,(I + J)$; on the right $(I + J)\,g$ with "
+    r"$g$ as a column. With columns the gradient by $x$ is $(I + J^{\top})\,g$.",
     expected=Verdict.REFUTED,
 )  # fmt: skip
 
@@ -872,7 +872,7 @@ LAYERS = Claim(
         ),
     ),
     proof=prove_layers,
-    twin=Twin("residual_stack_vjp against the product of the factors", twin_layers),
+    twin=Twin("`residual_stack_vjp` against the product of the factors", twin_layers),
     remark=r"$P_L = (I + J_{L-1}) \cdots (I + J_0)$ is the Jacobian of the stack, so "
     r"$g_0 = g_L\,(I + J_{L-1}) \cdots (I + J_0)$.",
     expected=Verdict.PROVED,
@@ -936,7 +936,7 @@ DIRECT_PATH = Claim(
     proof=prove_direct_path,
     twin=Twin("gradients inside a stack, and what the branches add", twin_direct),
     remark=r"In rows: $g_0 = g_L + \sum_{l<L} g_{l+1} J_l$. What is added may cancel $g_L$: see "
-    r"residual/no-vanishing.",
+    r"`residual/no-vanishing`.",
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1017,8 +1017,8 @@ LAYER_ORDER = Claim(
     counterexample=Example({d: 2, J: [[0, 1], [0, 0]], K: [[0, 0], [1, 0]]}),
     correction=Correction(LAYERS_COMMUTE, prove_layers_commute),
     twin=Twin("two layers in both orders", twin_layer_order),
-    remark=r"Right for a gradient as a row is: the factor of the last layer first, see "
-    r"residual/layers.",
+    remark="For a gradient as a row the factor of the last layer comes first: see "
+    "`residual/layers`.",
     expected=Verdict.REFUTED,
 )  # fmt: skip
 

@@ -92,7 +92,8 @@ def _alarms(results: Sequence[Result]) -> list[Alarm]:
 
 def _entry(result: Result, key: str) -> Entry:
     details = tuple(map(_one_line, result.counterexamples))
-    return Entry(key, result.title, result.verdict, ", ".join(result.source.places), details)
+    places = ", ".join(result.source.places)
+    return Entry(key, _topic_title(result.topic), result.title, result.verdict, places, details)
 
 
 def _one_line(counterexample: CounterexampleView) -> str:

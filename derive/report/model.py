@@ -104,6 +104,7 @@ class Entry:
     """One claim in the table of all claims; `details` are its counterexamples, a line each."""
 
     key: str
+    topic: str
     title: str
     verdict: Verdict
     places: str

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import resources
+from itertools import groupby
 
 from derive.report import layout
 from derive.report.errors import ReportError
@@ -89,8 +91,14 @@ def _guide(blocks: tuple[Block, ...]) -> str:
 def _entries(entries: tuple[Entry, ...]) -> str:
     if not entries:
         return r"\noclaims"
-    rows = map(_entry, entries)
+    groups = groupby(entries, key=lambda entry: (entry.verdict, entry.topic))
+    rows = [row for (_, topic), group in groups for row in _entries_of_topic(topic, group)]
     return "\n".join([r"\begin{entries}", *rows, r"\end{entries}"])
+
+
+def _entries_of_topic(topic: str, entries: Iterable[Entry]) -> list[str]:
+    heading = command("entrytopic", set_text(topic, layout.ENTRY_EM))
+    return [heading, *map(_entry, entries)]
 
 
 def _entry(entry: Entry) -> str:

@@ -106,6 +106,19 @@ def test_refuted_and_conditional_come_first_with_their_counterexample(tmp_path: 
     assert r"9 \neq 10" in table.replace(r"\allowbreak ", "")
 
 
+def test_entries_stand_below_their_topic(tmp_path: Path) -> None:
+    others = [replace(samples.ROTATION, id=f"x/{k}", title=f"title {k}") for k in range(2)]
+    text = text_of([samples.RESIDUAL, *others], tmp_path)
+    table = text[text.index(r"\begin{entries}") : text.rindex(r"\end{entries}")]
+    rows = re.findall(r"\\entrytopic\{[^}]*\}|\\entry\{\\markproved\}\{[a-z]+ \d", table)
+    assert rows == [
+        r"\entrytopic{Residual and normalisation}",
+        r"\entrytopic{Positional encoding}",
+        r"\entry{\markproved}{title 0",
+        r"\entry{\markproved}{title 1",
+    ]
+
+
 def test_disagreement_and_surprise_are_announced(tmp_path: Path) -> None:
     text = text_of(samples.ALL, tmp_path)
     assert "Numeric twins that disagree with a proof: 1." in text
