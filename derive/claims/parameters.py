@@ -683,7 +683,10 @@ CONSTANT_WITH_BIASES = Claim(
     ),
     given=(*definitions(*matrices, *other_matrices), *ALL_FIT),
     proof=prove_constant_with_biases,
-    twin=Twin("numbers stored with biases for every such number of heads", lambda rng: twin_constant(rng, bias=True)),
+    twin=Twin(
+        "numbers stored with biases for every number of heads that divides the width",
+        lambda rng: twin_constant(rng, bias=True),
+    ),
     expected=Verdict.PROVED,
 )  # fmt: skip
 

@@ -71,7 +71,8 @@ def _topic_title(topic: str) -> str:
     """A module name such as `positional_encoding` as a heading; other titles as they are."""
     if not re.fullmatch(r"[a-z0-9_-]+", topic):
         return topic
-    return re.sub(r"[-_]+", " ", topic).capitalize()
+    words = re.sub(r"[-_]+", " ", topic).capitalize()
+    return re.sub(r"\brelu\b", "ReLU", words, flags=re.IGNORECASE)
 
 
 def _count(verdict: Verdict, results: Sequence[Result]) -> Count:

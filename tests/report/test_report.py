@@ -119,6 +119,11 @@ def test_entries_stand_below_their_topic(tmp_path: Path) -> None:
     ]
 
 
+def test_topics_are_spelled_as_words(tmp_path: Path) -> None:
+    text = text_of([replace(samples.ROTATION, topic="relu-and-softmax")], tmp_path)
+    assert r"\topic{ReLU and softmax}" in text
+
+
 def test_disagreement_and_surprise_are_announced(tmp_path: Path) -> None:
     text = text_of(samples.ALL, tmp_path)
     assert "Numeric twins that disagree with a proof: 1." in text
