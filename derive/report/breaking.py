@@ -23,6 +23,8 @@ from derive.report.pieces import Kind, Piece, width
 
 _OVERFLOW_COST: Final = 400.0
 _SLACK_COST: Final = 8.0
+_LONELY_EM: Final = 4.5
+_LONELY_COST: Final = 4.0
 _HANGING_COST: Final = 12.0
 _LONGEST_LEFT_SIDE: Final = 0.40
 """Share of the line that the left side may take before relations stop being aligned with it."""
@@ -120,7 +122,10 @@ class _Layout:
         em = self._indent(start) + self._ends_em[end] - self._ends_em[start]
         if em > self._room:
             return LINE_COST + _OVERFLOW_COST * (1.0 + em - self._room)
-        slack = 0.0 if end == len(self._pieces) else 1.0 - em / self._room
+        if end == len(self._pieces):
+            lonely = start > 0 and em - self._indent(start) < _LONELY_EM
+            return LINE_COST + (_LONELY_COST if lonely else 0.0)
+        slack = 1.0 - em / self._room
         return LINE_COST + _SLACK_COST * slack * slack
 
     def broken(self) -> Broken:

@@ -152,11 +152,11 @@ def _step(step: StepView) -> Row:
 
 
 def _axiom(axiom: AxiomView) -> Note:
-    condition = axiom.condition
-    if condition and not wording.in_words(condition):
-        condition = f"${condition}$"
-    where = f"if {condition}. " if condition else ""
-    return Note("", axiom.latex, axiom.name, where + axiom.citation)
+    if wording.in_words(axiom.condition) or not axiom.latex:
+        where = f"if {axiom.condition}; " if axiom.condition else ""
+        return Note("", axiom.latex, axiom.name, where + axiom.citation)
+    where = rf"\quad ({axiom.condition})" if axiom.condition else ""
+    return Note("", axiom.latex + where, axiom.name, axiom.citation)
 
 
 def _verdict(result: Result) -> list[Block]:
@@ -177,7 +177,8 @@ def _counterexamples(result: Result) -> list[Block]:
         breaks = f" This breaks the added hypothesis ${example.breaks}$." if example.breaks else ""
         values = assignment(example.values)
         taken = f"Take {values}." if values else ""
-        evaluated = " Then" if example.latex else ""
+        then = " Then" if values or breaks else "The negation of the statement holds:"
+        evaluated = then if example.latex else ""
         blocks.append(Paragraph("Counterexample", f"{taken}{breaks}{evaluated}"))
         if example.latex:
             blocks.append(Display(example.latex))

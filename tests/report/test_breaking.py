@@ -198,6 +198,12 @@ def test_short_brackets_are_not_split() -> None:
             assert cut.count("[") == cut.count("]")
 
 
+def test_the_last_term_does_not_stand_alone() -> None:
+    formula = "y = " + " + ".join(["x_{1} y_{1}"] * 9)
+    for room in (12.0, 16.0, 20.0, 24.0):
+        assert width(break_lines(read(formula), room).lines[-1].pieces) > 4.0
+
+
 def test_sums_stay_together() -> None:
     formula = r"T = \sum_{i=0}^{h-1} \;\sum_{t=0}^{n-1} \;\left(x_{t}+y_{i}+z_{i}\right)"
     for room in (10.0, 11.0, 12.0):
