@@ -1,9 +1,9 @@
 """Symbols that the premises of a statement define, and the values that this gives them.
 
-A premise such as ``d = 2 r``, ``for all i < r: omega_i = 10000^(-2i/d)`` or ``for all p, i < r:
-PE(p, 2i) = sin(p omega_i)`` says what its left side is.  Whoever wants an example then chooses
-the other symbols only.  Nothing here is trusted: that the premises hold at the values has to be
-proved like everything else.
+A premise such as ``d = 2 r``, ``for all i < r: omega_i = 10000^(-2i/d)``, ``for all p, i < r:
+PE(p, 2i) = sin(p omega_i)`` or ``for all i < h, c < k: C(i k + c) = H(i, c)`` says what its left
+side is.  Whoever wants an example then chooses the other symbols only.  Nothing here is trusted:
+that the premises hold at the values has to be proved like everything else.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import permutations
 
 from derive.kernel import terms as T
 from derive.kernel.normal import UNIT, Monomial, Normaliser
@@ -20,11 +21,36 @@ Values = dict[Term | str, Term | Lam]
 
 
 @dataclass(frozen=True)
+class _Line:
+    """The argument ``step * variable + start``."""
+
+    variable: Term | None
+    step: int
+    start: int
+
+    @property
+    def variables(self) -> tuple[Term, ...]:
+        return () if self.variable is None else (self.variable,)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """The argument ``row * columns + column``, where the column is an index below `columns`."""
+
+    row: Term
+    column: Term
+
+    @property
+    def variables(self) -> tuple[Term, ...]:
+        return (self.row, self.column)
+
+
+@dataclass(frozen=True)
 class _Clause:
-    """``symbol(arguments) = value``; an argument is ``step * variable + start``."""
+    """``symbol(arguments) = value``."""
 
     symbol: Term | str
-    arguments: tuple[tuple[Term | None, int, int], ...]
+    arguments: tuple[_Line | _Block, ...]
     value: Term
 
 
@@ -58,16 +84,27 @@ def _entries(clauses: list[_Clause], scalars: dict[Term, Term], tensors: dict[st
     parts = []
     for clause in clauses:
         inside, where = [], dict(scalars)
-        for place, (variable, step, start) in zip(places, clause.arguments, strict=True):
-            if variable is None:
-                inside.append(T.delta(place, T.num(start)))
-            elif step == 1:
-                where[variable] = place if start == 0 else T.sub(place, T.num(start))
-            else:
-                inside.append(T.delta(T.fn("mod", place, T.num(step)), T.num(start)))
-                where[variable] = T.fn("floor", T.div(place, T.num(step)))
+        for place, argument in zip(places, clause.arguments, strict=True):
+            inside += _solve(argument, place, where)
         parts.append(T.mul(*inside, T.substitute(clause.value, where, tensors)))
     return Lam(arity, T.abstract(T.add(*parts), tuple(places)))
+
+
+def _solve(argument: _Line | _Block, place: Term, where: dict[Term, Term]) -> list[Term]:
+    """Set the variables so that the argument is `place`; factors that are 0 where it cannot be."""
+    match argument:
+        case _Block(row, column):
+            columns = T.substitute(column.children[0], dict(where))
+            where[row] = T.fn("floor", T.div(place, columns))
+            where[column] = T.fn("mod", place, columns)
+        case _Line(None, _, start):
+            return [T.delta(place, T.num(start))]
+        case _Line(Term() as variable, 1, start):
+            where[variable] = place if start == 0 else T.sub(place, T.num(start))
+        case _Line(Term() as variable, step, start):
+            where[variable] = T.fn("floor", T.div(place, T.num(step)))
+            return [T.delta(T.fn("mod", place, T.num(step)), T.num(start))]
+    return []
 
 
 def _clauses(goal: Term) -> dict[Term | str, list[_Clause]]:
@@ -100,14 +137,15 @@ def _defining(p: Term, variables: tuple[Term, ...]) -> Iterator[_Clause]:
             plain = not left.data.arities and not left.data.random
             found = [_argument(c, variables) for c in left.children]
             arguments = tuple(a for a in found if a is not None)
-            used = [v for v, _, _ in arguments if v is not None]
+            used = [v for a in arguments for v in a.variables]
             each_once = len(used) == len(variables) == len(set(used))
             if plain and len(arguments) == len(found) and each_once:
                 yield _Clause(left.data.head, arguments, value)
 
 
-def _argument(t: Term, variables: tuple[Term, ...]) -> tuple[Term | None, int, int] | None:
-    """`t` as a literal, or as ``step * variable + start`` with 0 <= start < step or step 1."""
+def _argument(t: Term, variables: tuple[Term, ...]) -> _Line | _Block | None:
+    """`t` as a literal, as ``step * variable + start`` with 0 <= start < step or step 1, or as
+    ``row * columns + column``."""
     try:
         p = Normaliser().poly(t)
     except KernelError:
@@ -117,10 +155,20 @@ def _argument(t: Term, variables: tuple[Term, ...]) -> tuple[Term | None, int, i
     start = int(p.get(UNIT, 0))
     (m, c), *others = [i for i in p.items() if i[0] != UNIT] or [(UNIT, Fraction(0))]
     if m == UNIT:
-        return None, 0, start
+        return _Line(None, 0, start)
     step = int(c)
     found = [v for v in variables if m == Monomial((), ((v, 1),))]
-    return (found[0], step, start) if found and not others and _fits(step, start) else None
+    if found and not others and _fits(step, start):
+        return _Line(found[0], step, start)
+    return _block(t, variables)
+
+
+def _block(t: Term, variables: tuple[Term, ...]) -> _Block | None:
+    norm = Normaliser()
+    for row, column in permutations(variables, 2):
+        if column.children and norm.same(t, T.add(T.mul(row, column.children[0]), column)):
+            return _Block(row, column)
+    return None
 
 
 def _fits(step: int, start: int) -> bool:

@@ -65,6 +65,23 @@ def test_what_is_not_an_entry_at_variables_defines_nothing() -> None:
         assert not defined_symbols(goal(L.equal(x, 1), premise))
 
 
+def test_blocks_of_columns_are_taken_apart() -> None:
+    """Column i k + c of C is column c of block i: with k = 3, column 5 is column 2 of block 1."""
+    k = L.dim("k")
+    c, B, C = L.index("c", k), L.tensor("B", r, k), L.tensor("C", r * k)
+    blocks = L.forall([i, c], L.equal(C[i * k + c], B[i, c] + 10 * i))
+    g = goal(L.equal(B[i, c], y), blocks)
+    assert defined_symbols(g) == {"C"}
+    sizes = {T.var("r", "dim"): T.num(2), T.var("k", "dim"): T.num(3)}
+    values = complete(g, {**sizes, "B": T.Lam(2, T.bound(0))})
+    entries = [Normaliser().term(T.instantiate(values["C"].body, (T.num(a),))) for a in range(6)]
+    assert [str(e) for e in entries] == ["0", "1", "2", "10", "11", "12"]
+    assert find(goal(L.equal(C[i * k + c], B[i, c] + 10 * i), blocks)) is None
+    assert find(goal(L.equal(C[i * k + c], B[i, c]), blocks)) is not None
+    turned = L.forall([i, c], L.equal(sp.IndexedBase("D", real=True)[c * r + c], i))
+    assert not defined_symbols(goal(L.equal(x, 1), turned))
+
+
 def test_the_search_refutes_under_defining_premises() -> None:
     g = goal(L.equal(F(x, 2 * i), F(x, 2 * i + 1)), DOUBLE, WEIGHTS, EVEN, ODD)
     found = find(g)
