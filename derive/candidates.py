@@ -21,7 +21,8 @@ from derive.kernel.terms import KernelError, Lam, Term
 
 SYSTEMATIC: Final = 400
 RANDOM: Final = 200
-#: So many in all where a function of vectors occurs, which gets no values.
+#: So many in all where a function of vectors occurs, which gets no values, or a derivative, which
+#: evaluation does not deny.
 FEW: Final = 20
 #: With tensors, every choice of the other values is tried with so many fillings.
 FILLINGS: Final = 4
@@ -40,7 +41,8 @@ def candidates(goal: Term, seed: int) -> Iterator[Values]:
     heads = {t.data for t in T.subterms(goal) if t.op == "app"}
     if any(head.random for head in heads):
         return iter(())
-    return islice(_all(goal, seed), FEW if any(head.arities for head in heads) else None)
+    opaque = any(head.arities for head in heads) or any(t.op == "grad" for t in T.subterms(goal))
+    return islice(_all(goal, seed), FEW if opaque else None)
 
 
 def _all(goal: Term, seed: int) -> Iterator[Values]:

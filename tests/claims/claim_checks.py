@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
+
+import sympy as sp
 
 from derive import auto
 from derive.claim import Claim, Example, Script
@@ -137,3 +140,40 @@ def holds(formula: Any, sizes: dict[Any, Any]) -> bool:
         infer("decide", [], T.negate(at))
         return False
     return True
+
+
+def number(expression: Any, values: dict[Any, Any]) -> float:
+    """The value at these numbers and arrays, operation by operation and in floating point."""
+    converter = Converter()
+    known: dict[Any, Any] = {}
+    for symbol, at in values.items():
+        shaped = isinstance(symbol, sp.IndexedBase)
+        known[str(symbol.label) if shaped else converter.term(symbol).data[0]] = at
+    return _number(converter.term(expression), known, ())
+
+
+def _number(t: T.Term, known: dict[Any, Any], bound: tuple[int, ...]) -> Any:
+    parts = [_number(c, known, bound) for c, n in zip(t.children, t.binds, strict=True) if not n]
+    match t.op:
+        case "num":
+            return float(t.data) if t.data.denominator > 1 else int(t.data)
+        case "var":
+            return known[t.data[0]]
+        case "bound":
+            return bound[-1 - t.data]
+        case "add":
+            return sum(parts)
+        case "mul":
+            return math.prod(parts)
+        case "pow":
+            return parts[0] ** t.data
+        case "fn":
+            return {"exp": math.exp, "sqrt": math.sqrt}[t.data](*parts)
+        case "delta":
+            return int(parts[0] == parts[1])
+        case "app":
+            return known[t.data.head][tuple(parts)]
+        case "sum":
+            return sum(_number(t.children[1], known, (*bound, k)) for k in range(parts[0]))
+        case _:
+            raise ValueError(f"{t.op} has no value here")
