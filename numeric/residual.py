@@ -1,6 +1,7 @@
-"""Residual blocks around an arbitrary sublayer, and stacks of them.
+"""Residual blocks around an arbitrary sublayer, with and without a norm, and stacks of them.
 
-A block adds its input to the output of its sublayer, so a sublayer keeps the shape of x.
+A block adds its input to the output of its sublayer, so a sublayer keeps the shape of x.  A norm
+is a sublayer, too; it stands behind the sum (`post_norm`) or in front of the branch (`pre_norm`).
 """
 
 from __future__ import annotations
@@ -45,6 +46,58 @@ def residual_vjp(
     through_branch, grad_weights = sublayer.vjp(x, weights, cotangent)
     require_shape("gradient of the sublayer", through_branch, {}, leading=x.shape)
     return cotangent + through_branch, grad_weights
+
+
+def post_norm(
+    sublayer: Sublayer, norm: Sublayer, x: npt.ArrayLike, weights: Any, norm_weights: Any
+) -> Array:
+    """norm(x + sublayer(x)), as in the original Transformer; x of any shape -> the same shape."""
+    normed = norm.forward(residual(sublayer, x, weights), norm_weights)
+    require_shape("output of the norm", normed, {}, leading=as_floating(x).shape)
+    return normed
+
+
+def post_norm_vjp(
+    sublayer: Sublayer,
+    norm: Sublayer,
+    x: npt.ArrayLike,
+    weights: Any,
+    norm_weights: Any,
+    cotangent: npt.ArrayLike,
+) -> tuple[Array, Any, Any]:
+    """cotangent like x -> gradients of x, of the weights and of the weights of the norm."""
+    total = residual(sublayer, x, weights)
+    grad_total, grad_norm_weights = norm.vjp(total, norm_weights, as_floating(cotangent))
+    grad_x, grad_weights = residual_vjp(sublayer, x, weights, grad_total)
+    return grad_x, grad_weights, grad_norm_weights
+
+
+def pre_norm(
+    sublayer: Sublayer, norm: Sublayer, x: npt.ArrayLike, weights: Any, norm_weights: Any
+) -> Array:
+    """x + sublayer(norm(x)); x of any shape -> the same shape."""
+    x = as_floating(x)
+    branch = sublayer.forward(norm.forward(x, norm_weights), weights)
+    require_shape("output of the sublayer", branch, {}, leading=x.shape)
+    return x + branch
+
+
+def pre_norm_vjp(
+    sublayer: Sublayer,
+    norm: Sublayer,
+    x: npt.ArrayLike,
+    weights: Any,
+    norm_weights: Any,
+    cotangent: npt.ArrayLike,
+) -> tuple[Array, Any, Any]:
+    """cotangent like x -> gradients of x, of the weights and of the weights of the norm."""
+    x, cotangent = as_floating(x), as_floating(cotangent)
+    require_shape("cotangent", cotangent, {}, leading=x.shape)
+    normed = norm.forward(x, norm_weights)
+    grad_normed, grad_weights = sublayer.vjp(normed, weights, cotangent)
+    through_branch, grad_norm_weights = norm.vjp(x, norm_weights, grad_normed)
+    require_shape("gradient of the norm", through_branch, {}, leading=x.shape)
+    return cotangent + through_branch, grad_weights, grad_norm_weights
 
 
 def residual_stack(

@@ -16,18 +16,28 @@ from numeric import (
     MultiHeadWeights,
     Sublayer,
     attention_heads,
+    batch_norm,
+    batch_norm_vjp,
     central_difference_error,
     complex_step_error,
     concat_heads,
     directional_error,
     feed_forward,
     feed_forward_vjp,
+    layer_norm,
+    layer_norm_outside,
+    layer_norm_outside_vjp,
+    layer_norm_vjp,
     linear,
     linear_vjp,
     multi_head_attention,
     multi_head_attention_vjp,
     position_encoding,
     position_encoding_vjp,
+    post_norm,
+    post_norm_vjp,
+    pre_norm,
+    pre_norm_vjp,
     relu,
     relu_vjp,
     residual,
@@ -405,6 +415,180 @@ def only_the_outermost_skip(x, weights, g):
     return g + inside, grad_weights
 
 
+# --- norms -----------------------------------------------------------------------------------
+
+# epsilon = 0.1 and n = d, so that neither a forgotten epsilon nor a wrong axis can hide
+NORM = normal(5, 5), normal(5), normal(5)
+
+
+def inside(x, gamma, beta):
+    return layer_norm(x, gamma, beta, epsilon=0.1)
+
+
+def inside_vjp(x, gamma, beta, g):
+    return layer_norm_vjp(x, gamma, beta, g, epsilon=0.1)
+
+
+def outside(x, gamma, beta):
+    return layer_norm_outside(x, gamma, beta, epsilon=0.1)
+
+
+def outside_vjp(x, gamma, beta, g):
+    return layer_norm_outside_vjp(x, gamma, beta, g, epsilon=0.1)
+
+
+def of_batch(x, gamma, beta):
+    return batch_norm(x, gamma, beta, epsilon=0.1)
+
+
+def of_batch_vjp(x, gamma, beta, g):
+    return batch_norm_vjp(x, gamma, beta, g, epsilon=0.1)
+
+
+def norm_backward(x, gamma, g, mean=True, along=1.0, scale=1.0, ddof=0, axis=-1):
+    """The gradient by x of the form with epsilon inside, with parts of it changed."""
+    u = x - x.mean(axis=axis, keepdims=True)
+    divisor = np.sqrt(x.var(axis=axis, keepdims=True, ddof=ddof) + 0.1)
+    values, inner = u / divisor, gamma * g
+    out = inner - values * (inner * values).mean(axis=axis, keepdims=True) * along
+    return scale * (out - mean * inner.mean(axis=axis, keepdims=True)) / divisor
+
+
+@planted(inside, *NORM)
+def norm_without_the_mean_term(x, gamma, beta, g):
+    return norm_backward(x, gamma, g, mean=False), *inside_vjp(x, gamma, beta, g)[1:]
+
+
+@planted(inside, *NORM)
+def norm_with_constant_statistics(x, gamma, beta, g):
+    return norm_backward(x, gamma, g, mean=False, along=0.0), *inside_vjp(x, gamma, beta, g)[1:]
+
+
+@planted(inside, *NORM)
+def norm_with_constant_deviation(x, gamma, beta, g):
+    return norm_backward(x, gamma, g, along=0.0), *inside_vjp(x, gamma, beta, g)[1:]
+
+
+@planted(inside, *NORM)
+def norm_gradient_times_two(x, gamma, beta, g):
+    return norm_backward(x, gamma, g, scale=2.0), *inside_vjp(x, gamma, beta, g)[1:]
+
+
+@planted(inside, *NORM)
+def norm_backward_without_gamma(x, gamma, beta, g):
+    return norm_backward(x, 1.0, g), *inside_vjp(x, gamma, beta, g)[1:]
+
+
+@planted(inside, *NORM)
+def norm_backward_unbiased(x, gamma, beta, g):
+    return norm_backward(x, gamma, g, ddof=1), *inside_vjp(x, gamma, beta, g)[1:]
+
+
+@planted(inside, *NORM)
+def norm_backward_over_the_batch(x, gamma, beta, g):
+    return norm_backward(x, gamma, g, axis=0), *inside_vjp(x, gamma, beta, g)[1:]
+
+
+@planted(outside, *NORM)
+def backward_of_the_other_form(x, gamma, beta, g):
+    return inside_vjp(x, gamma, beta, g)
+
+
+@planted(inside, *NORM)
+def backward_of_the_form_outside(x, gamma, beta, g):
+    return outside_vjp(x, gamma, beta, g)
+
+
+@planted(outside, *NORM)
+def outside_backward_without_the_factor(x, gamma, beta, g):
+    """c = 1 instead of s / sigma."""
+    u, sigma = x - x.mean(axis=-1, keepdims=True), x.std(axis=-1, keepdims=True)
+    values, inner = u / (sigma + 0.1), gamma * g
+    along = values * (inner * values).mean(axis=-1, keepdims=True)
+    centred = inner - inner.mean(axis=-1, keepdims=True)
+    return (centred - along) / (sigma + 0.1), *outside_vjp(x, gamma, beta, g)[1:]
+
+
+@planted(inside, *NORM)
+def gamma_gradient_from_the_input(x, gamma, beta, g):
+    grad_x, _, grad_beta = inside_vjp(x, gamma, beta, g)
+    return grad_x, (g * x).sum(axis=0), grad_beta
+
+
+@planted(inside, *NORM)
+def beta_gradient_with_gamma(x, gamma, beta, g):
+    return *inside_vjp(x, gamma, beta, g)[:2], (gamma * g).sum(axis=0)
+
+
+@planted(inside, *NORM)
+def gamma_and_beta_gradients_swapped(x, gamma, beta, g):
+    grad_x, grad_gamma, grad_beta = inside_vjp(x, gamma, beta, g)
+    return grad_x, grad_beta, grad_gamma
+
+
+@planted(of_batch, *NORM)
+def batch_norm_backward_over_the_features(x, gamma, beta, g):
+    return inside_vjp(x, gamma, beta, g)
+
+
+@planted(of_batch, *NORM)
+def batch_norm_backward_as_in_evaluation(x, gamma, beta, g):
+    """The statistics taken for constants."""
+    divisor = np.sqrt(x.var(axis=0) + 0.1)
+    return gamma * g / divisor, *of_batch_vjp(x, gamma, beta, g)[1:]
+
+
+NORM_LAYER = Sublayer(
+    lambda x, weights: outside(x, *weights),
+    lambda x, weights, g: ((got := outside_vjp(x, *weights, g))[0], got[1:]),
+)
+BLOCK = TOKEN, MIXING, (normal(4), normal(4))
+
+
+def post_block(x, weight, norm_weights):
+    return post_norm(TANH, NORM_LAYER, x, weight, norm_weights)
+
+
+def pre_block(x, weight, norm_weights):
+    return pre_norm(TANH, NORM_LAYER, x, weight, norm_weights)
+
+
+@planted(post_block, *BLOCK)
+def post_norm_without_the_norm(x, weight, norm_weights, g):
+    _, grad_weight, grad_norm = post_norm_vjp(TANH, NORM_LAYER, x, weight, norm_weights, g)
+    return residual_vjp(TANH, x, weight, g)[0], grad_weight, grad_norm
+
+
+@planted(post_block, *BLOCK)
+def post_norm_at_the_input(x, weight, norm_weights, g):
+    """The Jacobian of the norm at x instead of x + f(x)."""
+    grad_sum, grad_norm = NORM_LAYER.vjp(x, norm_weights, g)
+    return *residual_vjp(TANH, x, weight, grad_sum), grad_norm
+
+
+@planted(pre_block, *BLOCK)
+def pre_norm_branch_at_the_input(x, weight, norm_weights, g):
+    """The Jacobian of the branch at x instead of LN(x)."""
+    grad_normed, grad_weight = TANH.vjp(x, weight, g)
+    through_branch, grad_norm = NORM_LAYER.vjp(x, norm_weights, grad_normed)
+    return g + through_branch, grad_weight, grad_norm
+
+
+@planted(pre_block, *BLOCK)
+def pre_norm_with_everything_through_the_norm(x, weight, norm_weights, g):
+    normed = NORM_LAYER.forward(x, norm_weights)
+    grad_normed, grad_weight = TANH.vjp(normed, weight, g)
+    grad_x, grad_norm = NORM_LAYER.vjp(x, norm_weights, g + grad_normed)
+    return grad_x, grad_weight, grad_norm
+
+
+@planted(pre_block, *BLOCK)
+def pre_norm_branch_past_the_norm(x, weight, norm_weights, g):
+    _, grad_weight, grad_norm = pre_norm_vjp(TANH, NORM_LAYER, x, weight, norm_weights, g)
+    normed = NORM_LAYER.forward(x, norm_weights)
+    return g + TANH.vjp(normed, weight, g)[0], grad_weight, grad_norm
+
+
 # --- position encoding -----------------------------------------------------------------------
 
 
@@ -447,6 +631,11 @@ RIGHT = [
     (relu, relu_vjp, (normal(6),)),
     (tanh_block, lambda x, w, g: residual_vjp(TANH, x, w, g), (TOKEN, MIXING)),
     (tanh_stack, lambda x, w, g: residual_stack_vjp([TANH] * 3, x, w, g), (TOKEN, STACK)),
+    (inside, inside_vjp, NORM),
+    (outside, outside_vjp, NORM),
+    (of_batch, of_batch_vjp, NORM),
+    (post_block, lambda *values: post_norm_vjp(TANH, NORM_LAYER, *values), BLOCK),
+    (pre_block, lambda *values: pre_norm_vjp(TANH, NORM_LAYER, *values), BLOCK),
     (encode, lambda p, g: position_encoding_vjp(p, 6, g), (normal(5),)),
 ]
 

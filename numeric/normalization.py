@@ -1,0 +1,182 @@
+"""Normalisation layers: layer norm with epsilon inside or outside the root, RMS norm, batch norm.
+
+Means are over one row (layer norm, RMS norm) or over all rows (batch norm, training mode), and
+variances are biased: they divide by the number of entries.  With mean mu, deviation sigma and
+u = x - mu the layers return ``u / s * gamma + beta``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from numeric.arrays import Array, as_floating, require_shape
+
+Axes = tuple[int, ...]
+
+
+class _Normalised(NamedTuple):
+    """u / s, the divisor s, and c u / s with c = 2 s times the derivative of s by the variance.
+
+    The means keep their axes.  The second direction is what the backward pass needs.
+    """
+
+    values: Array
+    divisor: Array
+    direction: Array
+
+
+def layer_norm(
+    x: npt.ArrayLike, gamma: npt.ArrayLike, beta: npt.ArrayLike, *, epsilon: float
+) -> Array:
+    """x (..., d), gamma and beta (d,) -> (..., d); s = sqrt(sigma^2 + epsilon)."""
+    x, gamma, beta = _checked(x, gamma, beta)
+    return _inside(x, (-1,), epsilon).values * gamma + beta
+
+
+def layer_norm_vjp(
+    x: npt.ArrayLike,
+    gamma: npt.ArrayLike,
+    beta: npt.ArrayLike,
+    cotangent: npt.ArrayLike,
+    *,
+    epsilon: float,
+) -> tuple[Array, Array, Array]:
+    """cotangent (..., d) -> gradients of x, gamma and beta."""
+    x, gamma, beta = _checked(x, gamma, beta)
+    return _vjp(_inside(x, (-1,), epsilon), (-1,), gamma, cotangent)
+
+
+def layer_norm_outside(
+    x: npt.ArrayLike, gamma: npt.ArrayLike, beta: npt.ArrayLike, *, epsilon: float
+) -> Array:
+    """x (..., d), gamma and beta (d,) -> (..., d); s = sigma + epsilon."""
+    x, gamma, beta = _checked(x, gamma, beta)
+    return _outside(x, (-1,), epsilon).values * gamma + beta
+
+
+def layer_norm_outside_vjp(
+    x: npt.ArrayLike,
+    gamma: npt.ArrayLike,
+    beta: npt.ArrayLike,
+    cotangent: npt.ArrayLike,
+    *,
+    epsilon: float,
+) -> tuple[Array, Array, Array]:
+    """cotangent (..., d) -> gradients of x, gamma and beta; for a constant row the derivative
+    of u / (sigma + epsilon) is that of u / epsilon."""
+    x, gamma, beta = _checked(x, gamma, beta)
+    return _vjp(_outside(x, (-1,), epsilon), (-1,), gamma, cotangent)
+
+
+def batch_norm(
+    x: npt.ArrayLike, gamma: npt.ArrayLike, beta: npt.ArrayLike, *, epsilon: float
+) -> Array:
+    """x (..., n, d), gamma and beta (d,) -> the same shape; s = sqrt(sigma^2 + epsilon).
+
+    Training mode: mean and deviation of a feature over all rows of all leading axes.
+    """
+    x, gamma, beta = _checked(x, gamma, beta)
+    axes = _row_axes(x)
+    return _inside(x, axes, epsilon).values * gamma + beta
+
+
+def batch_norm_vjp(
+    x: npt.ArrayLike,
+    gamma: npt.ArrayLike,
+    beta: npt.ArrayLike,
+    cotangent: npt.ArrayLike,
+    *,
+    epsilon: float,
+) -> tuple[Array, Array, Array]:
+    """cotangent like x -> gradients of x, gamma and beta, through mean and deviation as well."""
+    x, gamma, beta = _checked(x, gamma, beta)
+    axes = _row_axes(x)
+    return _vjp(_inside(x, axes, epsilon), axes, gamma, cotangent)
+
+
+def rms_norm(x: npt.ArrayLike, gamma: npt.ArrayLike, *, epsilon: float) -> Array:
+    """x (..., d), gamma (d,) -> (..., d): x / sqrt(mean of x^2 + epsilon) * gamma."""
+    x, gamma, _ = _checked(x, gamma, None)
+    return x / _root(x, (-1,), epsilon) * gamma
+
+
+def rms_norm_vjp(
+    x: npt.ArrayLike, gamma: npt.ArrayLike, cotangent: npt.ArrayLike, *, epsilon: float
+) -> tuple[Array, Array]:
+    """cotangent (..., d) -> gradients of x and gamma."""
+    x, gamma, _ = _checked(x, gamma, None)
+    cotangent = as_floating(cotangent)
+    require_shape("cotangent", cotangent, {}, leading=x.shape)
+    divisor = _root(x, (-1,), epsilon)
+    values, inner = x / divisor, cotangent * gamma
+    grad_x = (inner - values * (inner * values).mean(axis=-1, keepdims=True)) / divisor
+    return grad_x, _over_rows(cotangent * values)
+
+
+def _inside(x: Array, axes: Axes, epsilon: float) -> _Normalised:
+    u = x - x.mean(axis=axes, keepdims=True)
+    divisor = _root(u, axes, epsilon)
+    values = u / divisor
+    return _Normalised(values, divisor, values)
+
+
+def _outside(x: Array, axes: Axes, epsilon: float) -> _Normalised:
+    u = x - x.mean(axis=axes, keepdims=True)
+    sigma = np.sqrt((u * u).mean(axis=axes, keepdims=True))
+    divisor = _nonzero(sigma + x.dtype.type(epsilon))
+    # Where sigma is 0 so is u, and u / sigma (which would be NaN) stands beside a factor 0.
+    return _Normalised(u / divisor, divisor, u / np.where(sigma == 0, 1, sigma))
+
+
+def _root(u: Array, axes: Axes, epsilon: float) -> Array:
+    return _nonzero(np.sqrt((u * u).mean(axis=axes, keepdims=True) + u.dtype.type(epsilon)))
+
+
+def _nonzero(divisor: Array) -> Array:
+    if (divisor == 0).any():
+        raise ValueError("the divisor is 0: all entries are equal, and so is epsilon 0")
+    return divisor
+
+
+def _vjp(
+    normalised: _Normalised, axes: Axes, gamma: Array, cotangent: npt.ArrayLike
+) -> tuple[Array, Array, Array]:
+    cotangent = as_floating(cotangent)
+    values, divisor, direction = normalised
+    require_shape("cotangent", cotangent, {}, leading=values.shape)
+    inner = cotangent * gamma
+    along = (inner * values).mean(axis=axes, keepdims=True)
+    centred = inner - inner.mean(axis=axes, keepdims=True)
+    return (
+        (centred - direction * along) / divisor,
+        _over_rows(cotangent * values),
+        _over_rows(cotangent),
+    )
+
+
+def _over_rows(x: Array) -> Array:
+    """All rows share gamma and beta, so their contributions add up."""
+    total: Array = x.reshape(-1, x.shape[-1]).sum(axis=0)
+    return total
+
+
+def _row_axes(x: Array) -> Axes:
+    if x.ndim < 2:
+        raise ValueError(f"x has shape {x.shape}; expected (..., n, d)")
+    return tuple(range(x.ndim - 1))
+
+
+def _checked(
+    x: npt.ArrayLike, gamma: npt.ArrayLike, beta: npt.ArrayLike | None
+) -> tuple[Array, Array, Array]:
+    x, gamma = as_floating(x), as_floating(gamma)
+    shift = np.zeros_like(gamma) if beta is None else as_floating(beta)
+    require_shape("gamma", gamma, {"d": None})
+    require_shape("beta", shift, {"d": gamma.size})
+    require_shape("x", x, {"d": gamma.size}, leading=None)
+    if x.size == 0:
+        raise ValueError(f"x has shape {x.shape}; there is nothing to normalise")
+    return x, gamma, shift
