@@ -15,7 +15,7 @@ from typing import Any
 
 import sympy as sp
 
-from derive import search
+from derive import rewriting, search
 from derive.convert import Converter
 from derive.kernel import terms as T
 from derive.kernel.calculus import differentiate
@@ -138,6 +138,22 @@ class Prover:
         except KernelError:  # only the facts of the links tell that both ends are as they are
             premises = [*links, *self._facts]
             return infer("linear-combination", premises, T.eq(first, last), len(links), items)
+
+    def replace(self, t: Any, *rules: Theorem, reason: str = "") -> Theorem:
+        """t = t' with the right sides of the rules in place of their left sides, as they stand."""
+        theorem = rewriting.replaced(self.term(t), rules[0])
+        for rule in rules[1:]:
+            after = rewriting.replaced(theorem.conclusion.children[1], rule)
+            theorem = self.linked(theorem, after)
+        return self.note(theorem, reason) if reason else theorem
+
+    def linked(self, *links: Theorem) -> Theorem:
+        """a = z from a = b, b = c, ..., as they stand."""
+        theorem = links[0]
+        first = theorem.conclusion.children[0]
+        for link in links[1:]:
+            theorem = self.rewrite(link, theorem, lambda x: T.eq(first, x))
+        return theorem
 
     def trivial(self, goal: Any, *facts: Theorem) -> Theorem:
         """A formula that exact evaluation, sorts and known signs decide."""
