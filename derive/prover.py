@@ -301,6 +301,15 @@ class Prover:
         same = equation.conclusion.children[-1]
         return infer("gradient-function", [gradient, equation], same.children[1])
 
+    def differentiable(self, gradient: Theorem) -> Theorem:
+        """From the gradient of a function symbol by its only vector: it is differentiable there."""
+        return infer("differentiable", [gradient], 0)
+
+    def same_partials(self, gradient: Theorem, other: Theorem, *components: Any) -> Theorem:
+        """From two gradients of one function at one point: their entries agree."""
+        same = infer("gradient-unique", [gradient, other])
+        return self.at(same, *components) if components else same
+
     # ------------------------------------------------------------------ logic
 
     def both(self, *parts: Theorem) -> Theorem:

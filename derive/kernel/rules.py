@@ -751,6 +751,39 @@ def _gradient_function(premises: Sequence[Theorem], function: Term) -> Conclusio
     return Conclusion(_all_hypotheses(premises), T.grad(dims, function, point, value))
 
 
+def _gradient_unique(premises: Sequence[Theorem]) -> Conclusion:
+    """From gradients g and g' of one function at one point: for all c in range: g(c) = g'(c)."""
+    p, q = (_expect("gradient-unique", t.conclusion, "grad") for t in premises)
+    if p.data != q.data or p.children[:-1] != q.children[:-1]:
+        raise Refused("gradient-unique", f"{p} and {q} are not about one function at one point")
+    equation = T.eq(p.children[-1], q.children[-1])
+    for k in reversed(range(p.data)):
+        equation = T.quantified("forall", "fin", equation, T.lift(p.children[k], k))
+    return Conclusion(_all_hypotheses(premises), equation)
+
+
+def _differentiable(premises: Sequence[Theorem], slot: int) -> Conclusion:
+    """From gradient of f(X), at x, for a function symbol f: f is differentiable in X at x.
+
+    X is the whole vector `slot` of f, of the size by which the gradient is taken, and occurs
+    nowhere else in f(X).
+    """
+    (p,) = premises
+    g = _expect("differentiable", p.conclusion, "grad")
+    dims, (function, point, _) = g.children[: g.data], g.children[g.data :]
+    goal = T.differentiable(T.instantiate(function, (Lam(g.data, point),)), slot)
+    t = T.instantiate(function, ("%x",))
+    arities = t.data.arities
+    end = t.data.scalars + sum(a + 1 for a in arities[: slot + 1])
+    start = end - arities[slot] - 1
+    whole = T.apply("%x", *(T.bound(k) for k in reversed(range(g.data))))
+    if t.children[start:end] != (*dims, whole):
+        raise Refused("differentiable", f"{t} does not have the tensor as its vector {slot}")
+    if _free_in("%x", (*t.children[:start], *t.children[end:])):
+        raise Refused("differentiable", f"{t} depends on the tensor in another way as well")
+    return Conclusion(p.hypotheses, goal)
+
+
 # ---------------------------------------------------------------------------- evaluation
 
 
@@ -852,5 +885,7 @@ RULES: Final[dict[str, Rule]] = {
     "derivative": _derivative,
     "gradient-value": _gradient_value,
     "gradient-function": _gradient_function,
+    "gradient-unique": _gradient_unique,
+    "differentiable": _differentiable,
     "decide": _decide,
 }

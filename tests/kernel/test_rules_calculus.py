@@ -284,6 +284,105 @@ def test_a_gradient_function_takes_tensors_of_the_same_rank() -> None:
     refused("gradient-function", (made, assume(other)), new, why="is not")
 
 
+def test_a_gradient_is_unique() -> None:
+    function = T.abstract_tensor(T.sum_over(J, T.power(V(J), 2)), "V", 1)
+    value, wrong = T.mul(TWO, A(T.bound(0))), A(T.bound(0))
+    one, other = (assume(T.grad((N,), function, POINT, v)) for v in (value, wrong))
+    made = infer("gradient-unique", (one, other))
+    assert made.conclusion is T.quantified("forall", "fin", T.eq(value, wrong), N)
+    assert made.hypotheses == {one.conclusion, other.conclusion}
+    refused("gradient-unique", (one,))
+    refused("gradient-unique", (one, assume(made.conclusion)), why="not of the form 'grad'")
+    for not_the_same in (
+        T.grad((M,), function, POINT, wrong),
+        T.grad((N,), function, B(ZERO, T.bound(0)), wrong),
+        T.grad((N,), T.abstract_tensor(T.sum_over(J, V(J)), "V", 1), POINT, wrong),
+        T.grad((N, N), X, A(T.bound(0)), wrong),
+    ):
+        refused("gradient-unique", (one, assume(not_the_same)), why="one function at one point")
+
+
+def test_unique_gradients_of_matrices_agree_for_both_indices() -> None:
+    function = T.abstract_tensor(T.apply("V", J, K), "V", 2)
+    value, other = T.apply("C", T.bound(1), T.bound(0)), T.apply("C", T.bound(0), T.bound(1))
+    at = B(T.bound(1), T.bound(0))
+    grads = [assume(T.grad((N, M), function, at, v)) for v in (value, other)]
+    inner = T.quantified("forall", "fin", T.eq(value, other), M)
+    wanted = T.quantified("forall", "fin", inner, N)
+    assert infer("gradient-unique", grads).conclusion is wanted
+
+
+def of_symbol(body: Term, *more: Term, head: T.Head = F, size: Term = N) -> Term:
+    """A gradient of f(more; body), as if it were known."""
+    function = T.abstract_tensor(T.app(head, *more, size, body), "V", 1)
+    return T.grad((N,), function, POINT, A(T.bound(0)))
+
+
+def test_what_has_a_gradient_is_differentiable() -> None:
+    whole = V(T.bound(0))
+    made = infer("differentiable", (assume(of_symbol(whole)),), 0)
+    assert made.conclusion is T.differentiable(applied(POINT), 0)
+    component = infer(
+        "differentiable", (assume(of_symbol(whole, J, head=T.Head("f", 1, (1,)))),), 0
+    )
+    assert component.conclusion is T.differentiable(T.app(T.Head("f", 1, (1,)), J, N, POINT), 0)
+    prime = T.Head("f", 1, (1,), (0,))
+    second = infer("differentiable", (assume(of_symbol(whole, J, head=prime)),), 0)
+    assert second.conclusion is T.differentiable(T.app(prime, J, N, POINT), 0)
+
+
+@pytest.mark.parametrize(
+    "premise",
+    [
+        of_symbol(T.power(V(T.bound(0)), 3)),  # f(v^3) may have a gradient where f has none
+        of_symbol(T.mul(ZERO, V(T.bound(0)))),
+        of_symbol(T.add(V(T.bound(0)), A(T.bound(0)))),
+        of_symbol(V(T.add(ONE, T.bound(0)))),  # another component in the place of each
+        of_symbol(V(ZERO)),
+        of_symbol(A(T.bound(0))),
+        of_symbol(V(T.bound(0)), size=M),  # more components than are differentiated by
+        of_symbol(V(T.bound(0)), V(J), head=T.Head("f", 1, (1,))),  # in an index as well
+        T.grad((N,), T.mul(TWO, T.abstract_tensor(applied(V(T.bound(0))), "V", 1)), POINT, ZERO),
+        T.grad((N,), T.abstract_tensor(V(J), "V", 1), POINT, ZERO),
+        # an entry of the tensor itself, at a point that is made of a function symbol
+        T.grad((N,), T.abstract_tensor(V(J), "V", 1),
+               T.app(T.Head("f", 1, (1,)), T.bound(0), N, A(T.bound(0))), ZERO),
+        T.differentiable(applied(POINT), 0),
+    ],
+    ids=T.show,
+)  # fmt: skip
+def test_not_every_gradient_is_that_of_the_symbol(premise: Term) -> None:
+    refused("differentiable", (assume(premise),), 0)
+
+
+def test_differentiable_in_the_slot_of_the_tensor_only() -> None:
+    """|w| - |v| has the gradient 0 along the diagonal."""
+    two = T.Head("g", 0, (1, 1))
+    point = T.app(two, N, POINT, N, B(ZERO, T.bound(0)))
+    v, w = V(T.bound(0)), B(ZERO, T.bound(0))
+    one = T.grad((N,), T.abstract_tensor(T.app(two, N, v, N, w), "V", 1), POINT, ZERO)
+    assert infer("differentiable", (assume(one),), 0).conclusion is T.differentiable(point, 0)
+    refused("differentiable", (assume(one),), 1)
+    refused("differentiable", (assume(one),), 2)
+    refused("differentiable", (assume(one),), -1)
+    both = T.grad((N,), T.abstract_tensor(T.app(two, N, v, N, v), "V", 1), POINT, ZERO)
+    for slot in (0, 1):
+        refused("differentiable", (assume(both),), slot, why="another way")
+    refused("differentiable", (assume(one), assume(one)), 0)
+
+
+def test_a_matrix_that_is_turned_round_is_another_argument() -> None:
+    head = T.Head("f", 0, (2,))
+    for first, second, fits in ((1, 0, True), (0, 1, False), (0, 0, False)):
+        inside = T.apply("V", T.bound(first), T.bound(second))
+        function = T.abstract_tensor(T.app(head, N, N, inside), "V", 2)
+        g = assume(T.grad((N, N), function, B(T.bound(1), T.bound(0)), ZERO))
+        if fits:
+            assert infer("differentiable", (g,), 0)
+        else:
+            refused("differentiable", (g,), 0, why="does not have the tensor")
+
+
 def test_what_a_gradient_asks_for_is_asked_at_its_point() -> None:
     inverse = T.abstract_tensor(T.inv(V(J)), "V", 1)
     g = T.grad((N,), inverse, POINT, ZERO)

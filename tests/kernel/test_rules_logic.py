@@ -330,9 +330,9 @@ def test_the_list_of_rules_is_closed() -> None:
     assert sorted(RULES) == [
         "antisymmetry", "apart", "assume", "axiom", "block-forall", "block-sum", "cases",
         "choose", "conj", "conjunct", "contradiction", "decide", "deny", "derivative",
-        "dichotomy", "discharge", "disjunct", "excluded-middle", "extensionality",
+        "dichotomy", "differentiable", "discharge", "disjunct", "excluded-middle", "extensionality",
         "finite-forall", "generalise", "generalise-tensor", "gradient-function",
-        "gradient-value", "induction", "integer", "integer-gap", "leibniz",
+        "gradient-unique", "gradient-value", "induction", "integer", "integer-gap", "leibniz",
         "linear-combination", "modus-ponens", "not-conj", "not-forall", "not-implies",
         "not-le", "order", "specialise", "unroll", "witness",
     ]  # fmt: skip
