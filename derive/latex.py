@@ -550,7 +550,7 @@ def _without_index(t: Term, hole: Term) -> Term | None:
 
 def _matrix_product(t: Term, hole: Term) -> Term | None:
     """A sum ``Sum_s v_s M_(s, hole)`` as ``v M``, and ``Sum_s M_(hole, s) v_s`` as ``M v``."""
-    s = T.var("%s", "fin", t.children[0])
+    s = T.var(f"%{hole.data[0]}", "fin", t.children[0])  # unlike the index of a sum outside
     body = T.instantiate(t.children[1], (s,))
     factors = body.children if body.op == "mul" else ()
     matrices = [f for f in factors if hole in T.free_symbols(f)]
@@ -561,9 +561,10 @@ def _matrix_product(t: Term, hole: Term) -> Term | None:
     row, column = _matrix(matrices[0], s, hole), _matrix(matrices[0], hole, s)
     if v is None or (row is not None and column is not None):
         return None
+    many = v.children if v.op == "mul" else (v,)
     if row is not None:
-        return T.mul(v, row)
-    return None if column is None else T.mul(column, v)
+        return T.mul(*many, row)
+    return None if column is None else T.mul(column, *many)
 
 
 def _matrix(t: Term, row: Term, column: Term) -> Term | None:

@@ -63,7 +63,7 @@ Entry = Callable[..., Any]
 
 d = dim("d_model")
 a, b, c = (index(name, d) for name in "abc")
-l, L = natural("l"), natural("L")
+l, L, m = natural("l"), natural("L"), natural("m")
 #: one block: input, branch, loss as a function of the output
 x = tensor("x", d)
 f = VectorFunction("f", d, d)
@@ -94,12 +94,12 @@ def minus(entry: Entry) -> Entry:
 
 
 def through(g: Entry, jacobian: Entry) -> Entry:
-    """``g J``."""
+    """``g J``; the summed index is b, which `g` and `jacobian` do not use themselves."""
     return lambda i: total(times(g(b), jacobian(b, i)), b)
 
 
 def passed(g: Entry, jacobian: Entry) -> Entry:
-    """``g (I + J)``."""
+    """``g (I + J)``, in the same way."""
     return lambda i: total(times(g(b), plus(one(b, i), jacobian(b, i))), b)
 
 
@@ -112,6 +112,11 @@ def bounded(jacobian: Entry, by: Any) -> Any:
     return forall(v, at_most(length(through(at(v), jacobian)), times(by, length(at(v)))))
 
 
+def each_layer(layer: Any, body: Any) -> Any:
+    """For each of the L layers."""
+    return forall(layer, implies(less(layer, L), body))
+
+
 def output(i: Any) -> Any:
     """A component of y = x + f(x)."""
     return plus(x[i], f(x)[i])
@@ -120,10 +125,20 @@ def output(i: Any) -> Any:
 # ---------------------------------------------------------------------- moves of this module
 
 
+#: What `lemma` has proved already.
+_lemmas: dict[str, Theorem] = {}
+
+
 def lemma(claim: Claim) -> Theorem:
     """The statement of a proved claim, with each of its hypotheses as a premise."""
+    if claim.id not in _lemmas:
+        _lemmas[claim.id] = _lemma(claim)
+    return _lemmas[claim.id]
+
+
+def _lemma(claim: Claim) -> Theorem:
     converter = Converter()
-    given = [converter.formula(h.formula) for h in claim.given]
+    given = [converter.formula(h.formula) for h in (*claim.given, *claim.added)]
     assert claim.proof is not None
     theorem = claim.proof(Prover(converter, given))
     for h in reversed(given):
@@ -155,15 +170,9 @@ def deny_for_ones(p: Prover, target: T.Term) -> Theorem:
     return infer("not-forall", [p.trivial(T.negate(instance))], target, ones)
 
 
-def deny_for_zero(p: Prover, target: T.Term) -> Theorem:
-    """Not for all natural numbers, as it fails for 0."""
-    instance = T.instantiate(target.children[0].children[-1], (T.ZERO,))
-    return infer("not-forall", [p.trivial(T.negate(instance))], target, T.ZERO)
-
-
 def powers(base: Fraction) -> T.Lam:
-    """The sequence of rows whose entries in row l are ``base^l``."""
-    return T.Lam(2, T.fn("rpow", T.num(base), T.bound(1)))
+    """The sequence of matrices whose entries in matrix l are ``base^l``."""
+    return T.Lam(3, T.fn("rpow", T.num(base), T.bound(2)))
 
 
 def multiples(factor: Fraction) -> T.Lam:
@@ -171,20 +180,49 @@ def multiples(factor: Fraction) -> T.Lam:
     return T.Lam(3, T.num(factor))
 
 
-def at_number(p: Prover, claimed: T.Term, layers: int) -> T.Term:
-    """A statement about L layers, for this many."""
-    return T.substitute(claimed, {p.term(L): T.num(layers)})
+def climb(
+    p: Prover, claimed: Callable[[Any], Any], base: Theorem,
+    step: Callable[[Theorem, Theorem], Theorem],
+) -> Theorem:  # fmt: skip
+    """For L layers, from no layer and from m < L layers to one more, by induction."""
+    return p.mp(p.at(climb_all(p, claimed, base, step), L), p.order(at_most(L, L)))
+
+
+def climb_all(
+    p: Prover, claimed: Callable[[Any], Any], base: Theorem,
+    step: Callable[[Theorem, Theorem], Theorem],
+) -> Theorem:  # fmt: skip
+    """The same for each number of layers up to L."""
+    start = p.discharge(base, p.formula(at_most(0, L)))
+    earlier = p.formula(implies(at_most(m, L), claimed(m)))
+    with p.supposing(earlier) as supposed, p.supposing(at_most(m + 1, L)) as limit:
+        reached = p.mp(supposed, p.order(at_most(m, L), (1, limit)))
+        p.note(reached, "suppose this for $m < L$ layers")
+        proved = step(reached, p.order(less(m, L), (1, limit)))
+    following = p.discharge(p.discharge(proved, limit), earlier)
+    return p.note(p.induction(start, following, m), "by induction on the number of layers")
+
+
+def in_layer(p: Prover, theorem: Theorem, layer: Any, limit: Theorem) -> Theorem:
+    """What holds for each of the L layers, for this one."""
+    return p.mp(p.at(theorem, layer), limit)
 
 
 def same_length(p: Prover, entries: Theorem) -> Theorem:
     """From u_a = w_a for all a: u and w have the same length."""
-    entry = p.at(entries, a)
-    left, right = entry.conclusion.children
-    square = p.equal(T.power(left, 2), T.power(right, 2), (T.add(left, right), entry), show=False)
-    summed = p.sum_equal(square, a)
-    root = T.fn("sqrt", summed.conclusion.children[0])
-    same = p.equal(root, root, show=False)
-    return p.rewrite(summed, same, lambda s: T.eq(root, T.fn("sqrt", s)))
+    left, right = p.at(entries, a).conclusion.children
+    return p.mp(p.at(lengths_agree(p), row(p, lambda _: left), row(p, lambda _: right)), entries)
+
+
+def lengths_agree(p: Prover) -> Theorem:
+    """For all u, w: if u_a = w_a for all a, then they have the same length."""
+    with p.supposing(forall(a, equal(u[a], w[a]))) as entries:
+        square = p.equal(u[a] ** 2, w[a] ** 2, p.at(entries, a), show=False)
+        summed = p.sum_equal(square, a)
+        root = T.fn("sqrt", summed.conclusion.children[0])
+        same = p.equal(root, root, show=False)
+        lengths = p.rewrite(summed, same, lambda s: T.eq(root, T.fn("sqrt", s)))
+    return for_all_rows(p, p.discharge(lengths, entries), u, w)
 
 
 def by_squares(p: Prover, smaller: Any, larger: Any, squares: Theorem) -> Theorem:
@@ -721,15 +759,10 @@ def layer_output(i: Any) -> Any:
 
 
 def prove_recurrence(p: Prover) -> Theorem:
-    raw = p.gradient(
-        RECURRENCE.statement.args[1],
-        p.at(p.hyp(1), l),
-        p.at(p.hyp(2), l),
-        reason=r"chain rule at $v = x_l$, as for a single block",
-    )
+    raw = p.gradient(RECURRENCE.statement, reason=r"chain rule at $v = x_l$, as for a single block")
     slope = losses.partial(layer_output)[l + 1, b]
     next_slope = losses.partial(at(xs, l + 1))[l + 1, b]
-    state = p.equal(layer_output(a), xs[l + 1, a], p.at(p.hyp(0), l), show=False)
+    state = p.equal(layer_output(a), xs[l + 1, a], p.hyp(0), show=False)
     t = p.term(slope)
     replaced = infer("extensionality", [p.for_all(state, a)], t, len(t.children) - 1)
     p.note(replaced, "the output of layer $l$ is the input of the next")
@@ -741,7 +774,7 @@ def prove_recurrence(p: Prover) -> Theorem:
         (total(times(next_slope, plus(one(b, a), branch[l, b, a])), b),
          r"$\mathcal{L}_{l+1}$ is differentiated at $x_{l+1}$", p.for_all(replaced, b)),
     )  # fmt: skip
-    theorem = p.for_all(p.with_partial(raw, value, a), l)
+    theorem = p.with_partial(raw, value, a)
     return p.note(theorem, r"with $g_l$ for the gradient by $x_l$ and $J_l$ for the Jacobian of "
                   r"$f_l$ at $x_l$: $g_l = g_{l+1}\,(I + J_l)$")  # fmt: skip
 
@@ -762,23 +795,20 @@ RECURRENCE = Claim(
         r"The formula for $y = x + f(x)$ is applied layer after layer, so that the gradient "
         r"reaches earlier layers.",
     ),
-    statement=forall(
-        l,
-        GradientIs(
-            losses(lambda i: plus(v[i], branches(v)[l, i]))[l + 1], v, a,
-            passed(lambda i: losses.partial(at(xs, l + 1))[l + 1, i],
-                   lambda i, j: branches.partial(at(xs, l))[l, i, j])(a),
-            xs[l, a],
-        ),
+    statement=GradientIs(
+        losses(lambda i: plus(v[i], branches(v)[l, i]))[l + 1], v, a,
+        passed(lambda i: losses.partial(at(xs, l + 1))[l + 1, i],
+               lambda i, j: branches.partial(at(xs, l))[l, i, j])(a),
+        xs[l, a],
     ),
     given=(
-        Given(forall([l, a], equal(xs[l + 1, a], layer_output(a))), r"$y = x + f(x)$ in layer $l$"),
+        Given(forall(a, equal(xs[l + 1, a], layer_output(a))), r"$y = x + f(x)$ in layer $l$"),
         Given(
-            forall([l, a], Differentiable(branches(at(xs, l))[l, a])),
+            forall(a, Differentiable(branches(at(xs, l))[l, a])),
             r"presupposed by $\partial f/\partial x$",
         ),
         Given(
-            forall(l, Differentiable(losses(layer_output)[l + 1])),
+            Differentiable(losses(layer_output)[l + 1]),
             r"presupposed by $\partial\mathcal{L}/\partial y$; $\mathcal{L}_{l+1}$ is the loss as "
             r"a function of the output of layer $l$",
         ),
@@ -792,36 +822,65 @@ RECURRENCE = Claim(
 )  # fmt: skip
 
 GRADIENTS = Given(
-    forall([l, a], equal(gs[l, a], passed(at(gs, l + 1), at(Js, l))(a))),
+    each_layer(l, forall(a, equal(gs[l, a], passed(at(gs, l + 1), at(Js, l))(a)))),
     r"the formula of the note for layer $l$: $g_l = g_{l+1}\,(I + J_l)$",
+)
+
+
+def no_factor(matrix: Callable[[Any], Entry]) -> Any:
+    """For no layer the matrix is I."""
+    return forall([a, b], equal(matrix(0)(a, b), one(a, b)))
+
+
+def with_factor(jacobian: Entry, matrix: Entry) -> Entry:
+    """``(I + J) P``; the summed index is c."""
+    return lambda i, j: total(times(plus(one(i, c), jacobian(i, c)), matrix(c, j)), c)
+
+
+def next_factor(jacobian: Callable[[Any], Entry], matrix: Callable[[Any], Entry]) -> Any:
+    """One more layer puts its factor to the left of the others."""
+    following = equal(matrix(l + 1)(a, b), with_factor(jacobian(l), matrix(l))(a, b))
+    return each_layer(l, forall([a, b], following))
+
+
+PRODUCTS = (
+    Given(
+        no_factor(lambda k: at(Ps, k)),
+        r"$P_l$ is the product of the factors of $l$ layers; that of no factors is $I$",
+    ),
+    Given(
+        next_factor(lambda k: at(Js, k), lambda k: at(Ps, k)),
+        r"the factor that the note gives for a layer, one more in every layer: "
+        r"$P_{l+1} = (I + J_l)\,P_l$, the later layer to the left",
+    ),
 )
 
 
 def prove_layers(p: Prover) -> Theorem:
     recurrence, start, products = (p.hyp(k) for k in range(3))
-    claimed = p.formula(LAYERS.statement)
+
+    def claimed(k: Any) -> Any:
+        return forall(a, equal(gs[0, a], through(at(gs, k), at(Ps, k))(a)))
+
     none = p.equal(
         gs[0, a], through(at(gs, 0), at(Ps, 0))(a), start, reason="no layer: $P_0 = I$"
     )  # fmt: skip
-    base = p.for_all(none, a)
 
-    def step(earlier: Theorem) -> Theorem:
-        factor = plus(one(c, b), Js[L, c, b])
+    def step(earlier: Theorem, limit: Theorem) -> Theorem:
+        factor = plus(one(c, b), Js[m, c, b])
         entry = p.calc(
             gs[0, a],
-            (through(at(gs, L), at(Ps, L))(a), "by what is supposed", p.at(earlier, a)),
-            (total(times(total(times(gs[L + 1, c], factor), c), Ps[L, b, a]), b),
-             "the gradient passes layer $L$", p.at(recurrence, L)),
-            (total(times(gs[L + 1, c], total(times(factor, Ps[L, b, a]), b)), c),
+            (through(at(gs, m), at(Ps, m))(a), "by what is supposed", p.at(earlier, a)),
+            (total(times(total(times(gs[m + 1, c], factor), c), Ps[m, b, a]), b),
+             "the gradient passes layer $m$", in_layer(p, recurrence, m, limit)),
+            (total(times(gs[m + 1, c], total(times(factor, Ps[m, b, a]), b)), c),
              "exchange the sums"),
-            (through(at(gs, L + 1), at(Ps, L + 1))(a),
-             r"$P_{L+1} = (I + J_L)\,P_L$", p.at(products, L)),
+            (through(at(gs, m + 1), at(Ps, m + 1))(a),
+             r"$P_{m+1} = (I + J_m)\,P_m$", in_layer(p, products, m, limit)),
         )  # fmt: skip
         return p.for_all(entry, a)
 
-    following = p.suppose(claimed, step, "suppose this for $L$ layers")
-    every = p.note(p.induction(base, following, L), "by induction on the number of layers")
-    return p.at(every, L)
+    return climb(p, claimed, p.for_all(none, a), step)
 
 
 def twin_layers(rng: np.random.Generator) -> Iterator[Trial]:
@@ -860,26 +919,14 @@ LAYERS = Claim(
         r"The gradient passes one factor $1 + \partial f/\partial x$ for every layer on its way.",
     ),
     statement=forall(a, equal(gs[0, a], through(at(gs, L), at(Ps, L))(a))),
-    given=(
-        GRADIENTS,
-        Given(forall([a, b], equal(Ps[0, a, b], one(a, b))), "the product of no factors is $I$"),
-        Given(
-            forall(
-                [l, a, b],
-                equal(Ps[l + 1, a, b], total(times(plus(one(a, c), Js[l, a, c]), Ps[l, c, b]), c)),
-            ),
-            r"$P_{l+1} = (I + J_l)\,P_l$: the later layer stands left",
-        ),
-    ),
+    given=(GRADIENTS, *PRODUCTS),
     proof=prove_layers,
     twin=Twin("`residual_stack_vjp` against the product of the factors", twin_layers),
-    remark=r"$P_L = (I + J_{L-1}) \cdots (I + J_0)$ is the Jacobian of the stack, so "
-    r"$g_0 = g_L\,(I + J_{L-1}) \cdots (I + J_0)$.",
+    remark=r"$P_L = (I + J_{L-1}) \cdots (I + J_0)$, so "
+    r"$g_0 = g_L\,(I + J_{L-1}) \cdots (I + J_0)$. That this is the derivative of the loss by the "
+    r"first input is residual/stack-gradient.",
     expected=Verdict.PROVED,
 )  # fmt: skip
-
-
-layer, one_more = index("k", L), index("k", L + 1)
 
 
 def arrives(k: Any) -> Any:
@@ -887,34 +934,36 @@ def arrives(k: Any) -> Any:
     return through(at(gs, k + 1), at(Js, k))(a)
 
 
-def prove_direct_path(p: Prover) -> Theorem:
-    recurrence = p.hyp(0)
-    claimed = p.formula(DIRECT_PATH.statement)
-    none = at_number(p, p.at(p.assume(claimed), a).conclusion, 0)
-    base = p.for_all(p.equal(*none.children, reason="no layer: the sum is empty"), a)
+def added_up_to(k: Any) -> Any:
+    """What the branches of the first k layers add to component a."""
+    return total(arrives(index("k", k)), index("k", k))
 
-    def step(earlier: Theorem) -> Theorem:
-        parts = p.term(total(arrives(layer), layer))
-        longer = infer("unroll", [], "sum", p.term(L), parts.children[1])
-        p.note(longer, "a sum up to $L$ is that up to $L - 1$ and the last term")
+
+def prove_direct_path(p: Prover) -> Theorem:
+    def claimed(k: Any) -> Any:
+        return forall(a, equal(gs[0, a], plus(gs[k, a], added_up_to(k))))
+
+    none = p.equal(
+        gs[0, a], plus(gs[0, a], added_up_to(0)), reason="no layer: the sum is empty"
+    )  # fmt: skip
+
+    def step(earlier: Theorem, limit: Theorem) -> Theorem:
+        longer = infer("unroll", [], "sum", p.term(m), p.term(added_up_to(m)).children[1])
+        p.note(longer, "the sum over one more layer has one more term")
+        passing = p.at(in_layer(p, p.hyp(0), m, limit), a)
         entry = p.calc(
             gs[0, a],
-            (plus(gs[L, a], total(arrives(layer), layer)), "by what is supposed", p.at(earlier, a)),
-            (plus(passed(at(gs, L + 1), at(Js, L))(a), total(arrives(layer), layer)),
-             "the gradient passes layer $L$", (1, p.at(recurrence, L, a))),
-            (plus(gs[L + 1, a], arrives(L), total(arrives(layer), layer)),
-             "the $+1$ term and the branch term of layer $L$"),
+            (plus(gs[m, a], added_up_to(m)), "by what is supposed", p.at(earlier, a)),
+            (plus(passed(at(gs, m + 1), at(Js, m))(a), added_up_to(m)),
+             "the gradient passes layer $m$", (1, passing)),
+            (plus(gs[m + 1, a], arrives(m), added_up_to(m)),
+             "the $+1$ term and the branch term of layer $m$"),
+            (plus(gs[m + 1, a], added_up_to(m + 1)), "put the last term into the sum",
+             (-1, longer)),
         )  # fmt: skip
-        last = p.equal(
-            gs[0, a],
-            plus(gs[L + 1, a], total(arrives(one_more), one_more)),
-            (1, entry), (-1, longer), reason="put the last term into the sum",
-        )  # fmt: skip
-        return p.for_all(last, a)
+        return p.for_all(entry, a)
 
-    following = p.suppose(claimed, step, "suppose this for $L$ layers")
-    every = p.note(p.induction(base, following, L), "by induction on the number of layers")
-    return p.at(every, L)
+    return climb(p, claimed, p.for_all(none, a), step)
 
 
 def twin_direct(rng: np.random.Generator) -> Iterator[Trial]:
@@ -931,7 +980,7 @@ DIRECT_PATH = Claim(
         DERIVATIONS, ("A30",),
         r"Along the $+1$ path the gradient reaches earlier layers directly.",
     ),
-    statement=forall(a, equal(gs[0, a], plus(gs[L, a], total(arrives(layer), layer)))),
+    statement=forall(a, equal(gs[0, a], plus(gs[L, a], added_up_to(L)))),
     given=(GRADIENTS,),
     proof=prove_direct_path,
     twin=Twin("gradients inside a stack, and what the branches add", twin_direct),
@@ -1420,10 +1469,9 @@ NO_VANISHING = Claim(
 # ---------------------------------------------------------------------- does depth matter?
 
 SMALL_LAYERS = Given(
-    forall(l, bounded(at(Js, l), rhos[l])),
+    each_layer(l, bounded(at(Js, l), rhos[l])),
     r"$\partial f/\partial x$ is small in every layer, by a measure $\rho_l$",
 )
-NOT_NEGATIVE = Given(forall(l, at_most(0, rhos[l])), "a length is not negative")
 
 
 def lower_factor(k: Any) -> Any:
@@ -1434,94 +1482,113 @@ def upper_factor(k: Any) -> Any:
     return InOrder(1, rhos[k])
 
 
-def layer_bounds(p: Prover) -> tuple[Theorem, Theorem]:
-    """How layer L changes the length of the gradient; the first two hypotheses say enough."""
-    recurrence, small = p.hyp(0), p.hyp(1)
+def product_up_to(factor: Entry, k: Any) -> Any:
+    return product(factor(index("k", k)), index("k", k))
+
+
+def behind_layers(k: Any) -> Entry:
+    """``g P_k``: the gradient g behind k layers."""
+    return through(at(g), at(Ps, k))
+
+
+def behind_one(k: Any) -> Entry:
+    """``g (I + J_k)``."""
+    return passed(at(g), at(Js, k))
+
+
+def no_layer(p: Prover) -> Theorem:
+    """``g P_0`` is as long as g."""
+    entry = p.equal(behind_layers(0)(a), g[a], p.hyp(0), reason="no layer: $P_0 = I$")
+    return same_length(p, p.for_all(entry, a))
+
+
+def one_more_layer(p: Prover, limit: Theorem) -> tuple[Theorem, Theorem]:
+    """``g P_(m+1) = (g (I + J_m)) P_m``: the entries for every a, and the lengths."""
+    entry = p.calc(
+        behind_layers(m + 1)(a),
+        (through(at(g), with_factor(at(Js, m), at(Ps, m)))(a),
+         r"$P_{m+1} = (I + J_m)\,P_m$", in_layer(p, p.hyp(1), m, limit)),
+        (total(times(total(times(g[c], plus(one(c, b), Js[m, c, b])), c), Ps[m, b, a]), b),
+         "exchange the sums: first layer $m$, then the layers before it"),
+    )  # fmt: skip
+    entries = p.for_all(entry, a)
+    return entries, same_length(p, entries)
+
+
+def layer_bounds(p: Prover, small: Theorem, limit: Theorem) -> tuple[Theorem, Theorem]:
+    """How layer m changes the length of g, from below and from above."""
     block = for_all_rows(p, p.for_all(lemma(ONE_BLOCK), rho), g, J)
-    jacobian = p.lam(Js[L, b, a], b, a)
-    bounds = p.mp(p.at(block, row(p, at(gs, L + 1)), jacobian, rhos[L]), p.at(small, L))
-    same = same_length(p, p.at(recurrence, L))
-    before, behind = length(at(gs, L)), length(at(gs, L + 1))
-    lower = p.order(
-        at_most(times(lower_factor(L), behind), before), (1, p.part(bounds, 0)), (1, same),
-        reason=r"the bound for one block, in layer $L$",
+    jacobian = p.lam(Js[m, b, a], b, a)
+    bounds = p.mp(p.at(block, row(p, at(g)), jacobian, rhos[m]), in_layer(p, small, m, limit))
+    return p.part(bounds, 0), p.part(bounds, 1)
+
+
+def not_negative(p: Prover, small: Theorem, limit: Theorem) -> Theorem:
+    """``0 <= rho_m``, as a row of ones is not made shorter than nothing."""
+    ones = p.at(in_layer(p, small, m, limit), row(p, lambda _: sp.Integer(1)))
+    size = T.fn("sqrt", p.term(d))
+    return p.order(
+        at_most(0, rhos[m]), (T.inv(size), ones),
+        reason=r"no length is negative: take $v = (1, \dots, 1)$ in what is given for layer $m$",
     )  # fmt: skip
-    upper = p.order(
-        at_most(before, times(upper_factor(L), behind)), (1, p.part(bounds, 1)), (-1, same)
-    )  # fmt: skip
-    return lower, upper
 
 
 def prove_product_bounds(p: Prover) -> Theorem:
-    before = length(at(gs, 0))
-    lower_product, upper_product = (
-        product(factor(layer), layer) for factor in (lower_factor, upper_factor)
+    small, size = p.hyp(2), length(at(g))
+    low, high = (
+        (lambda k: product_up_to(lower_factor, k)),
+        (lambda k: product_up_to(upper_factor, k)),
     )
-    next_lower, next_upper = (
-        product(factor(one_more), one_more) for factor in (lower_factor, upper_factor)
-    )
-    claimed = p.formula(
-        both(
-            at_most(0, lower_product),
-            at_most(0, upper_product),
-            at_most(times(lower_product, length(at(gs, L))), before),
-            at_most(before, times(upper_product, length(at(gs, L)))),
-        )
-    )
-    base = p.note(p.trivial(at_number(p, claimed, 0)), "no layer: both products are empty, so $1$")
 
-    def step(earlier: Theorem) -> Theorem:
-        lower_sign, upper_sign, lower, upper = (p.part(earlier, k) for k in range(4))
-        one_lower, one_upper = layer_bounds(p)
-        p.note(one_upper, "and from above")
-        rho_sign, rho_limit = (p.at(p.hyp(k), L) for k in (2, 3))
-        before_layer, behind = length(at(gs, L)), length(at(gs, L + 1))
-        longer_lower, longer_upper = (
-            infer("unroll", [], "prod", p.term(L), p.term(t).children[1])
-            for t in (lower_product, upper_product)
+    def claimed(k: Any) -> Any:
+        after = length(behind_layers(k))
+        within = both(at_most(times(low(k), size), after), at_most(after, times(high(k), size)))
+        return both(at_most(0, low(k)), at_most(0, high(k)), forall(g, within))
+
+    same, nothing = no_layer(p), claimed(0).args
+    lower, upper = nothing[2].args[1].args
+    within = p.both(p.order(lower, (1, same)), p.order(upper, (-1, same)))
+    signs = [p.trivial(sign) for sign in nothing[:2]]
+    base = p.both(*signs, p.for_all_tensors(within, g))
+    p.note(base, "no layer: both products are empty, so $1$")
+
+    def step(earlier: Theorem, limit: Theorem) -> Theorem:
+        low_sign, high_sign, before = (p.part(earlier, k) for k in range(3))
+        rho_sign = not_negative(p, small, limit)
+        rho_limit = in_layer(p, p.hyp(3), m, limit)
+        longer_low, longer_high = (
+            infer("unroll", [], "prod", p.term(m), p.term(t(m)).children[1]) for t in (low, high)
         )
-        signs = p.note(
-            p.both(
-                p.order(at_most(0, next_lower), (1, longer_lower), (1, lower_sign, rho_limit)),
-                p.order(
-                    at_most(0, next_upper),
-                    (1, longer_upper), (1, upper_sign), (1, upper_sign, rho_sign),
-                ),
+        signs = p.both(
+            p.order(at_most(0, low(m + 1)), (1, longer_low), (1, low_sign, rho_limit)),
+            p.order(
+                at_most(0, high(m + 1)),
+                (1, longer_high), (1, high_sign), (1, high_sign, rho_sign),
             ),
-            r"no factor is negative, as $0 \le \rho_L \le 1$",
         )  # fmt: skip
-        p.note(longer_lower, r"the product gets the factor of layer $L$")
-        multiplied = p.order(
-            at_most(
-                times(lower_product, lower_factor(L), behind), times(lower_product, before_layer)
-            ),
-            (1, lower_sign, one_lower),
-            reason="multiply the bound of layer $L$ by the product, which is not negative",
-        )
+        p.note(signs, r"no factor is negative, as $0 \le \rho_m \le 1$")
+        _, same = one_more_layer(p, limit)
+        passing = p.at(before, row(p, behind_one(m)))
+        p.note(passing, r"what is supposed, for $g\,(I + J_m)$ in place of $g$")
+        one_low, one_high = layer_bounds(p, small, limit)
+        p.note(one_low, "the bounds for one block, in layer $m$, from below")
+        p.note(one_high, "and from above")
+        after = length(behind_layers(m + 1))
         from_below = p.order(
-            at_most(times(next_lower, behind), before),
-            (times(-1, behind), longer_lower), (1, multiplied), (1, lower),
-            reason="what is supposed bounds the right side",
+            at_most(times(low(m + 1), size), after),
+            (-size, longer_low), (1, low_sign, one_low), (1, p.part(passing, 0)), (1, same),
+            reason=r"multiply the one from below by $\prod_{k<m} (1 - \rho_k) \ge 0$, and go on",
         )  # fmt: skip
-        p.note(longer_upper, "the same from above")
-        multiplied = p.order(
-            at_most(
-                times(upper_product, before_layer), times(upper_product, upper_factor(L), behind)
-            ),
-            (1, upper_sign, one_upper),
-            reason="multiply the bound of layer $L$ by the product",
-        )
         from_above = p.order(
-            at_most(before, times(next_upper, behind)),
-            (behind, longer_upper), (1, multiplied), (1, upper),
-            reason="what is supposed bounds the left side",
+            at_most(after, times(high(m + 1), size)),
+            (size, longer_high), (1, high_sign, one_high), (1, p.part(passing, 1)), (-1, same),
+            reason=r"and the one from above by $\prod_{k<m} (1 + \rho_k)$",
         )  # fmt: skip
-        return p.both(p.part(signs, 0), p.part(signs, 1), from_below, from_above)
+        rows = p.for_all_tensors(p.both(from_below, from_above), g)
+        return p.both(p.part(signs, 0), p.part(signs, 1), rows)
 
-    following = p.suppose(claimed, step, "suppose this for $L$ layers")
-    everything = p.at(p.induction(base, following, L), L)
-    theorem = p.both(p.part(everything, 2), p.part(everything, 3))
-    return p.note(theorem, "by induction on the number of layers")
+    everything = climb(p, claimed, base, step)
+    return p.note(p.at(p.part(everything, 2), row(p, at(g))), "for $L$ layers and this $g$")
 
 
 def twin_product_bounds(rng: np.random.Generator) -> Iterator[Trial]:
@@ -1543,77 +1610,105 @@ PRODUCT_BOUNDS = Claim(
     title="How much L blocks can change the length of a gradient",
     source=Source(
         DERIVATIONS, ("A30",),
-        r"The gradient reaches the earlier layers through the $+1$ paths, whatever their number, "
-        r"if the derivatives of the branches are small.",
+        r"The gradient reaches the earlier layers through the $+1$ paths, even if the derivatives "
+        r"of the branches are small. Read as: of its length no more is lost than every layer takes "
+        r"by itself.",
     ),
     statement=both(
-        at_most(times(product(lower_factor(layer), layer), length(at(gs, L))),
-                length(at(gs, 0))),
-        at_most(length(at(gs, 0)),
-                times(product(upper_factor(layer), layer), length(at(gs, L)))),
+        at_most(times(product_up_to(lower_factor, L), length(at(g))), length(behind_layers(L))),
+        at_most(length(behind_layers(L)), times(product_up_to(upper_factor, L), length(at(g)))),
     ),
-    given=(GRADIENTS, SMALL_LAYERS, NOT_NEGATIVE),
+    given=(*PRODUCTS, SMALL_LAYERS),
     added=(
         Added(
-            forall(l, at_most(rhos[l], 1)),
-            Example({d: 1, L: 2, rhos: T.Lam(1, T.num(3)), gs: powers(Fraction(2)),
-                     Js: multiples(Fraction(-1, 2))}, deny_for_zero),
+            each_layer(l, at_most(rhos[l], 1)),
+            Example({d: 1, L: 2, rhos: T.Lam(1, T.num(3)), g: [1], Ps: powers(Fraction(1, 2)),
+                     Js: multiples(Fraction(-1, 2))}),
             r"the note does not say how small; of two factors $1 - \rho_l < 0$ the product is "
             r"positive again",
         ),
     ),
-    witness=Example({d: 1, L: 2, rhos: T.Lam(1, T.num(Fraction(1, 2))), gs: powers(Fraction(2)),
-                     Js: multiples(Fraction(-1, 2))}, auto.prove),
+    witness=Example({d: 1, L: 2, rhos: T.Lam(1, T.num(Fraction(1, 2))), g: [1],
+                     Ps: powers(Fraction(1, 2)), Js: multiples(Fraction(-1, 2))}, auto.prove),
     proof=prove_product_bounds,
     twin=Twin("length of a gradient behind stacks of linear branches of given norms",
               twin_product_bounds),
-    remark=r"With a constant $\rho$ the lower bound is $(1 - \rho)^L$, which tends to $0$, and it "
-    r"is attained by $f_l(x) = -\rho x$.",
+    remark=r"$g P_L$ is the gradient behind the $L$ layers, see residual/stack-gradient. With a "
+    r"constant $\rho$ the lower bound is $(1 - \rho)^L$, which tends to $0$, and it is attained by "
+    r"$f_l(x) = -\rho x$.",
     expected=Verdict.CONDITIONAL,
 )  # fmt: skip
 
 
-def prove_summable(p: Prover) -> Theorem:
-    before = length(at(gs, 0))
-    spent = total(rhos[layer], layer)
-    left_over = plus(1, times(-1, spent))
-    claimed = p.formula(at_most(times(left_over, length(at(gs, L))), before))
-    base = p.note(p.trivial(at_number(p, claimed, 0)), "no layer: the sum is empty")
+DEPTH_FREE_BOUND = at_most(times(half, length(at(g))), length(behind_layers(L)))
+TENTHS = each_layer(l, bounded(at(Js, l), tenth))
 
-    def step(earlier: Theorem) -> Theorem:
-        one_lower, _ = layer_bounds(p)
-        behind = length(at(gs, L + 1))
-        longer = infer("unroll", [], "sum", p.term(L), p.term(spent).children[1])
-        next_spent = total(rhos[one_more], one_more)
-        rho_sign = p.at(p.hyp(2), L)
-        spent_sign = p.sum_order(p.hyp(2), layer, reason="no summand is negative")
-        goal = at_most(times(plus(1, times(-1, next_spent)), behind), before)
+
+def spent(k: Any) -> Any:
+    """What the first k layers can take, together."""
+    return total(rhos[index("k", k)], index("k", k))
+
+
+def left_over(k: Any) -> Any:
+    return plus(1, times(-1, spent(k)))
+
+
+SUMMABLE = both(SMALL_LAYERS.formula, at_most(spent(L), half))
+
+
+def prove_summable(p: Prover) -> Theorem:
+    def claimed(k: Any) -> Any:
+        bound = at_most(times(left_over(k), length(at(g))), length(behind_layers(k)))
+        return both(at_most(0, spent(k)), forall(g, bound))
+
+    def then(summable: Theorem) -> Theorem:
+        small, few = p.part(summable, 0), p.part(summable, 1)
+        bound = p.order(
+            at_most(times(left_over(0), length(at(g))), length(behind_layers(0))),
+            (1, no_layer(p)),
+        )  # fmt: skip
+        base = p.both(p.trivial(at_most(0, spent(0))), p.for_all_tensors(bound, g))
+        p.note(base, "no layer: the sum is empty")
+        everything = climb(p, claimed, base, lambda earlier, limit: step(small, earlier, limit))
+        for_this = p.at(p.part(everything, 1), row(p, at(g)))
+        return p.order(
+            DEPTH_FREE_BOUND, (1, for_this), (length(at(g)), few),
+            reason="for $L$ layers and this $g$; the sum is at most one half",
+        )  # fmt: skip
+
+    def step(small: Theorem, earlier: Theorem, limit: Theorem) -> Theorem:
+        sign, before = p.part(earlier, 0), p.part(earlier, 1)
+        rho_sign = not_negative(p, small, limit)
+        longer = infer("unroll", [], "sum", p.term(m), p.term(spent(m)).children[1])
+        next_sign = p.order(at_most(0, spent(m + 1)), (1, longer), (1, sign), (1, rho_sign))
+        p.note(next_sign, "the sum over one more layer has one more term, which is not negative")
+        _, same = one_more_layer(p, limit)
+        passing = p.at(before, row(p, behind_one(m)))
+        p.note(passing, r"what is supposed, for $g\,(I + J_m)$ in place of $g$")
+        one_low, _ = layer_bounds(p, small, limit)
+        p.note(one_low, "the bound for one block, in layer $m$, from below")
+        size = length(at(g))
+        goal = at_most(times(left_over(m + 1), size), length(behind_layers(m + 1)))
 
         def within(case: Theorem) -> Theorem:
             return p.order(
                 goal,
-                (behind, longer), (1, earlier), (1, case, one_lower),
-                (behind, spent_sign, rho_sign),
-                reason=r"if the sum is at most $1$: $(1 - s)(1 - \rho_L) \ge 1 - s - \rho_L$",
+                (size, longer), (1, case, one_low), (1, passing), (1, same),
+                (size, sign, rho_sign),
+                reason=r"if the sum $s$ up to there is at most $1$: "
+                r"$(1 - s)(1 - \rho_m) \ge 1 - s - \rho_m$",
             )  # fmt: skip
 
         def beyond(case: Theorem) -> Theorem:
             return p.order(
-                goal, (behind, longer), (behind, case), (behind, rho_sign),
+                goal, (size, longer), (size, case), (size, rho_sign),
                 reason="if it is more, the left side is not positive",
             )  # fmt: skip
 
-        return p.cases(p.dichotomy(spent, 1), within, beyond)
+        rows = p.for_all_tensors(p.cases(p.dichotomy(spent(m), 1), within, beyond), g)
+        return p.both(next_sign, rows)
 
-    following = p.suppose(claimed, step, "suppose this for $L$ layers")
-    everything = p.note(p.induction(base, following, L), "by induction on the number of layers")
-    return p.order(
-        DEPTH_FREE_BOUND, (1, p.at(everything, L)), (length(at(gs, L)), p.hyp(3)),
-        reason="and the sum is at most one half",
-    )  # fmt: skip
-
-
-DEPTH_FREE_BOUND = at_most(times(half, length(at(gs, L))), length(at(gs, 0)))
+    return p.suppose(SUMMABLE, then, "let the layers together take at most one half")
 
 
 def twin_depth_free(rng: np.random.Generator) -> Iterator[Trial]:
@@ -1638,35 +1733,20 @@ DEPTH_FREE = Claim(
     source=Source(
         DERIVATIONS, ("A30",),
         r"The gradient goes straight to the earlier layers; that it vanishes with the depth is "
-        r"said to be avoided. Here: with $\rho_l = 1/10$ at least half of its length is left.",
+        r"said to be avoided, if the derivatives of the branches are small. Read as a bound for "
+        r"any number of layers: with derivatives of at most $1/10$ half of its length is left.",
     ),
-    statement=DEPTH_FREE_BOUND,
-    given=(
-        GRADIENTS,
-        Given(forall(l, bounded(at(Js, l), tenth)), r"small: at most $1/10$, in every layer"),
-    ),
+    statement=implies(TENTHS, DEPTH_FREE_BOUND),
+    given=PRODUCTS,
     counterexample=Example(
-        {
-            d: 1,
-            L: 7,
-            gs: powers(Fraction(10, 9)),
-            Js: multiples(Fraction(-1, 10)),
-        }
+        {d: 1, L: 7, g: [1], Ps: powers(Fraction(9, 10)), Js: multiples(Fraction(-1, 10))}
     ),
     correction=Correction(
-        DEPTH_FREE_BOUND,
-        prove_summable,
-        given=(
-            GRADIENTS,
-            SMALL_LAYERS,
-            NOT_NEGATIVE,
-            Given(at_most(total(rhos[layer], layer), half),
-                  r"the $\rho_l$ together are at most one half"),
-        ),
+        implies(SUMMABLE, DEPTH_FREE_BOUND), prove_summable, given=PRODUCTS
     ),
     twin=Twin("stacks of branches f(x) = -x/10, and of branches whose norms sum to one half",
               twin_depth_free),
-    remark=r"The branches are $f_l(x) = -x/10$ with $g_l = (10/9)^l$: after seven layers "
+    remark=r"The branches are $f_l(x) = -x/10$ with $P_l = (9/10)^l$: after seven layers "
     r"$(9/10)^7 < 1/2$ of the length is left, and after $L$ layers $(9/10)^L$.",
     expected=Verdict.REFUTED,
 )  # fmt: skip

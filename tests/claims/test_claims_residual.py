@@ -61,7 +61,6 @@ from derive.language import (
     less,
     negation,
     plus,
-    product,
     times,
     total,
 )
@@ -125,9 +124,10 @@ def test_counterexamples_are_exact():
     assert shown["factor-order"] == [(r"1 \ne 0", "")]
     assert shown["layer-order"] == [(r"2 \ne 1", "")]
     assert shown["no-vanishing"] == [("0 = 0", r"\rho < 1")]
-    # half of (10/9)^7 is more than 1; the values are those of seven layers f(x) = -x/10
-    assert shown["depth-free"] == [(r"\frac{5000000}{4782969} > 1", "")]
-    assert Fraction(5000000, 4782969) == Fraction(10, 9) ** 7 / 2
+    assert shown["product-bounds"][0][0] == r"4 > \frac{1}{4}"
+    # seven layers f(x) = -x/10
+    assert shown["depth-free"] == [(r"\frac{1}{2} > \frac{4782969}{10000000}", "")]
+    assert Fraction(4782969, 10000000) == Fraction(9, 10) ** 7
 
 
 # ---------------------------------------------------------------------- mutants
@@ -188,10 +188,10 @@ def scalar_mutants():
 
 
 def recurrence_mutants():
-    formula = BY_NAME["recurrence"].statement.args[1]
+    formula = BY_NAME["recurrence"].statement
     function, v, _, value, point = formula.args
     layer = R.l
-    for changed in (
+    yield from (
         GradientIs(function, v, a, value),  # not at the input of the layer
         GradientIs(function, v, a, times(2, value), point),
         GradientIs(function, v, a, value, R.xs[layer + 1, a]),
@@ -207,8 +207,7 @@ def recurrence_mutants():
                      lambda i, k: R.branches.partial(at(R.xs, layer))[layer, k, i])(a),
             point,
         ),
-    ):  # fmt: skip
-        yield forall(layer, changed)
+    )  # fmt: skip
 
 
 behind, branch = R.passed(at(g), at(J)), R.through(at(g), at(J))
@@ -267,26 +266,32 @@ EQUIVALENCES = [
     forall([a, b], equal(R.product_entry(at(J), at(K)), R.product_entry(at(K), at(J)))),
 ]
 
-layer, more = index("k", L), index("k", L + 1)
+
+def added_up_to(k, first=0):
+    """What the branches of layers first .. first + k - 1 add."""
+    layer = index("k", k)
+    return total(R.arrives(layer + first), layer)
+
+
+size, behind_all = R.length(at(g)), R.length(R.behind_layers(L))
+low, high = (R.product_up_to(factor, L) for factor in (R.lower_factor, R.upper_factor))
 SEQUENCE_MUTANTS = [
     ("layers", forall(a, equal(gs[0, a], total(times(gs[L, b], Ps[L, a, b]), b)))),
     ("layers", forall(a, equal(gs[L, a], R.through(at(gs, 0), at(Ps, L))(a)))),
     ("layers", forall(a, equal(gs[0, a], R.through(at(gs, L + 1), at(Ps, L))(a)))),
     ("layers", forall(a, equal(gs[0, a], times(2, R.through(at(gs, L), at(Ps, L))(a))))),
-    ("direct-path", forall(a, equal(gs[0, a], total(R.arrives(layer), layer)))),
-    ("direct-path", forall(a, equal(gs[0, a], plus(gs[L, a], total(R.arrives(more), more))))),
-    ("direct-path", forall(a, equal(gs[0, a], plus(gs[L + 1, a], total(R.arrives(layer), layer))))),
-    ("direct-path", forall(a, equal(
-        gs[0, a], plus(gs[L, a], times(-1, total(R.arrives(layer), layer)))))),
-    ("product-bounds", at_most(times(product(R.upper_factor(layer), layer), R.length(at(gs, L))),
-                               R.length(at(gs, 0)))),
-    ("product-bounds", at_most(R.length(at(gs, 0)),
-                               times(product(R.lower_factor(layer), layer), R.length(at(gs, L))))),
-    ("product-bounds", at_most(times(product(R.lower_factor(layer), layer),
-                                     R.length(at(gs, L + 1))), R.length(at(gs, 0)))),
-    ("product-bounds", less(times(product(R.lower_factor(layer), layer), R.length(at(gs, L))),
-                            R.length(at(gs, 0)))),
-    ("depth-free", at_most(R.length(at(gs, L)), R.length(at(gs, 0)))),
+    ("direct-path", forall(a, equal(gs[0, a], added_up_to(L)))),
+    ("direct-path", forall(a, equal(gs[0, a], plus(gs[L, a], added_up_to(L + 1))))),
+    ("direct-path", forall(a, equal(gs[0, a], plus(gs[L, a], added_up_to(L, first=1))))),
+    ("direct-path", forall(a, equal(gs[0, a], plus(gs[L + 1, a], added_up_to(L))))),
+    ("direct-path", forall(a, equal(gs[0, a], plus(gs[L, a], times(-1, added_up_to(L)))))),
+    ("product-bounds", at_most(times(high, size), behind_all)),
+    ("product-bounds", at_most(behind_all, times(low, size))),
+    ("product-bounds", at_most(times(low, size), R.length(R.behind_layers(L + 1)))),
+    ("product-bounds", less(times(low, size), behind_all)),
+    ("product-bounds", at_most(size, behind_all)),
+    ("depth-free", implies(R.SUMMABLE, at_most(size, behind_all))),
+    ("depth-free", implies(R.SUMMABLE, at_most(behind_all, size))),
     ("one-block", at_most(times(plus(1, rho), R.length(at(g))), R.length(behind))),
     ("one-block", at_most(R.length(behind), times(plus(1, times(-1, rho)), R.length(at(g))))),
     ("one-block", both(less(times(plus(1, times(-1, rho)), R.length(at(g))), R.length(behind)),
@@ -358,10 +363,13 @@ def one_component(name, factor):
     """Width 1, and every branch is f(x) = factor x: all that the hypotheses speak of."""
     if name == "one-block":
         return {d: 1, rho: abs(factor), g: [1], J: T.Lam(2, T.num(factor))}
-    stack = {d: 1, L: 2, gs: R.powers(1 / (1 + factor)), Js: R.multiples(factor)}
-    if name == "layers":
-        stack[Ps] = T.Lam(3, T.fn("rpow", T.num(1 + factor), T.bound(2)))
-    if name == "product-bounds":
+    stack = {d: 1, L: 2, Js: R.multiples(factor)}
+    if name in ("layers", "direct-path"):
+        stack[gs] = T.Lam(2, T.fn("rpow", T.num(1 / (1 + factor)), T.bound(1)))
+    if name != "direct-path":
+        stack[Ps] = R.powers(1 + factor)
+    if name in ("product-bounds", "depth-free"):
+        stack[g] = [1]
         stack[rhos] = T.Lam(1, T.num(abs(factor)))
     return stack
 
@@ -405,15 +413,18 @@ def test_no_weaker_smallness_keeps_the_gradient(limit):
 
 def wrong_products():
     """The factors in the other order, and a product that does not start at I."""
-    reversed_order = forall(
-        [R.l, a, b],
-        equal(
-            Ps[R.l + 1, a, b],
-            total(times(Ps[R.l, a, c], plus(R.one(c, b), Js[R.l, c, b])), c),
+    reversed_order = R.each_layer(
+        R.l,
+        forall(
+            [a, b],
+            equal(
+                Ps[R.l + 1, a, b],
+                total(times(Ps[R.l, a, c], plus(R.one(c, b), Js[R.l, c, b])), c),
+            ),
         ),
     )
-    forgotten = forall(
-        [R.l, a, b], equal(Ps[R.l + 1, a, b], total(times(Js[R.l, a, c], Ps[R.l, c, b]), c))
+    forgotten = R.each_layer(
+        R.l, forall([a, b], equal(Ps[R.l + 1, a, b], total(times(Js[R.l, a, c], Ps[R.l, c, b]), c)))
     )
     start = forall([a, b], equal(Ps[0, a, b], 1))
     gradients, first, products = R.LAYERS.given
@@ -429,10 +440,13 @@ def test_wrong_products_of_the_factors(given):
 
 def wrong_corrections():
     depth, idle = R.DEPTH_FREE.correction, R.IDLE_BRANCH.correction
-    half_total = at_most(total(rhos[layer], layer), 1)
-    yield R.DEPTH_FREE, replace(depth, given=(*depth.given[:3], Given(half_total)))
-    yield R.DEPTH_FREE, replace(depth, given=(*depth.given[:2], Given(equal(0, 0)), depth.given[3]))
-    yield R.DEPTH_FREE, replace(depth, statement=at_most(R.length(at(gs, L)), R.length(at(gs, 0))))
+    small, few = R.SUMMABLE.args
+    for premise in (both(small, at_most(R.spent(L), 1)), small, few,
+                    both(small, at_most(R.spent(L + 1), 1))):  # fmt: skip
+        yield R.DEPTH_FREE, replace(depth, statement=implies(premise, R.DEPTH_FREE_BOUND))
+    for position in range(2):
+        given = (*depth.given[:position], Given(equal(0, 0)), *depth.given[position + 1 :])
+        yield R.DEPTH_FREE, replace(depth, given=given)
     twice = forall(c, equal(R.passed(at(g), R.branch_jacobian)(c), times(2, g[c])))
     yield R.IDLE_BRANCH, replace(idle, statement=implies(R.NO_JACOBIAN, twice))
     yield R.SCALAR_ONE, Correction(EQUIVALENCES[3], R.prove_ones_agree)
@@ -453,14 +467,17 @@ def test_wrong_examples_do_not_stand():
     assert settle(replace(R.FACTOR_ORDER, counterexample=symmetric)).result.verdict is (
         Verdict.UNDECIDED
     )
-    six = R.DEPTH_FREE.counterexample
-    six = replace(six, values={**six.values, L: 6})  # (9/10)^6 > 1/2
-    assert settle(replace(R.DEPTH_FREE, counterexample=six)).result.verdict is Verdict.UNDECIDED
-    growing = R.DEPTH_FREE.counterexample
-    growing = replace(growing, values={**growing.values, gs: R.powers(Fraction(9, 10))})
-    assert settle(replace(R.DEPTH_FREE, counterexample=growing)).result.verdict is (
-        Verdict.UNDECIDED
-    )
+    seven = R.DEPTH_FREE.counterexample
+    for changed in (
+        {L: 6},  # (9/10)^6 > 1/2
+        {Ps: R.powers(Fraction(8, 10))},  # not the product of these factors
+        {Ps: R.powers(Fraction(8, 10)), Js: R.multiples(Fraction(-2, 10))},  # not small
+        {Ps: R.powers(Fraction(11, 10)), Js: R.multiples(Fraction(1, 10))},  # it grows
+        {g: [0]},
+    ):
+        example = replace(seven, values={**seven.values, **changed})
+        claim = replace(R.DEPTH_FREE, counterexample=example)
+        assert settle(claim).result.verdict is Verdict.UNDECIDED
     for values in ({d: 1, rho: sp.Rational(1, 2), g: [1], J: [[-1]]},  # not bounded by rho
                    {d: 1, rho: 1, g: [0], J: [[-1]]},  # no gradient
                    {d: 1, rho: 1, g: [1], J: [[1]]}):  # the gradient passes  # fmt: skip
@@ -639,7 +656,9 @@ def test_symbolic_layers_are_the_numeric_stack(width, depth):
     assert holds(direct)
     for k in range(depth):
         for formula in (recurrence, following):
-            assert holds(T.instantiate(formula.children[-1], (T.num(k),)))
+            limit, body = T.instantiate(formula.children[-1], (T.num(k),)).children
+            assert limit is T.lt(T.num(k), T.var("L", "nat"))
+            assert holds(body)
     wrong = Converter().formula(forall(a, equal(gs[0, a], gs[L, a])))
     assert not holds(wrong) or not np.any(gradients[0] - gradients[depth])
 
