@@ -138,7 +138,8 @@ def lemma(claim: Claim) -> Theorem:
 
 def _lemma(claim: Claim) -> Theorem:
     converter = Converter()
-    given = [converter.formula(h.formula) for h in (*claim.given, *claim.added)]
+    stated: list[Any] = [*claim.given, *claim.added]
+    given = [converter.formula(h.formula) for h in stated]
     assert claim.proof is not None
     theorem = claim.proof(Prover(converter, given))
     for h in reversed(given):
@@ -924,7 +925,7 @@ LAYERS = Claim(
     twin=Twin("`residual_stack_vjp` against the product of the factors", twin_layers),
     remark=r"$P_L = (I + J_{L-1}) \cdots (I + J_0)$, so "
     r"$g_0 = g_L\,(I + J_{L-1}) \cdots (I + J_0)$. That this is the derivative of the loss by the "
-    r"first input is residual/stack-gradient.",
+    r"first input is `residual/stack-gradient`.",
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1633,7 +1634,7 @@ PRODUCT_BOUNDS = Claim(
     proof=prove_product_bounds,
     twin=Twin("length of a gradient behind stacks of linear branches of given norms",
               twin_product_bounds),
-    remark=r"$g P_L$ is the gradient behind the $L$ layers, see residual/stack-gradient. With a "
+    remark=r"$g P_L$ is the gradient behind the $L$ layers, see `residual/stack-gradient`. With a "
     r"constant $\rho$ the lower bound is $(1 - \rho)^L$, which tends to $0$, and it is attained by "
     r"$f_l(x) = -\rho x$.",
     expected=Verdict.CONDITIONAL,

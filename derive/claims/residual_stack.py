@@ -264,7 +264,7 @@ def behind_stack(p: Prover, jacobian: Theorem) -> Theorem:
 
 def known_jacobian(p: Prover) -> Theorem:
     parts = use(p, lemma(JACOBIAN), p.hyp(0), p.hyp(1), p.hyp(2))
-    return p.note(parts, "the Jacobian of the stack: residual/stack-jacobian")
+    return p.note(parts, "the Jacobian of the stack: `residual/stack-jacobian`")
 
 
 def prove_gradient(p: Prover) -> Theorem:
@@ -376,7 +376,7 @@ def prove_bounds(p: Prover) -> Theorem:
             p.part(jacobian, 1), with_names(p, p.part(jacobian, 2), slopes),
             p.part(small, 0), p.part(small, 1),
         )  # fmt: skip
-        p.note(bounds, r"residual/product-bounds, with $\partial X_L$ as the product")
+        p.note(bounds, r"`residual/product-bounds`, with $\partial X_L$ as the product")
         raw = behind_stack(p, jacobian)
         entry = p.calc(
             G[a],
@@ -449,7 +449,7 @@ BOUNDS = Claim(
     given=(INPUT, BLOCKS, SMOOTH_BRANCHES, SMOOTH_LOSS),
     proof=prove_bounds,
     twin=Twin("length of a gradient behind stacks of tanh blocks of known norms", twin_bounds),
-    remark=r"residual/product-bounds says why $\rho_l \le 1$ is needed.",
+    remark=r"`residual/product-bounds` says why $\rho_l \le 1$ is needed.",
     expected=Verdict.PROVED,
 )  # fmt: skip
 
