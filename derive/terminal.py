@@ -337,7 +337,7 @@ def _twin(view: TwinView, style: Style) -> list[str]:
         return ["none", *(_body(style.prose(view.reason)) if view.reason else [])]
     if view.status is TwinStatus.DISAGREES:
         worst = (
-            f": worst of {_number(view.trials, 'comparison')}: error {view.max_error:.2g}, "
+            f": {_number(view.trials, 'comparison')}, largest error {view.max_error:.2g}, "
             f"tolerance {view.tolerance:.2g}"
         )
         return [

@@ -429,7 +429,7 @@ def block_share(
     limit, missing = MISSING[sense]
 
     def then(p: Prover, counts: Sequence[Theorem]) -> Theorem:
-        p.fact(p.order(less(0, whole), *((1, c) for c in counts), reason="nobody divides by zero"))
+        p.fact(p.order(less(0, whole), *((1, c) for c in counts), reason="the total is not zero"))
         same = p.equal(
             times(ffn, below),
             times(above, whole),
@@ -448,7 +448,7 @@ def block_share(
             less(over(ffn, whole), limit),
             (-1, share),
             (-1, short),
-            reason="something is missing",
+            reason="what is taken off is positive",
         )
         return p.both(p.both(share, short), under_limit)
 
@@ -600,7 +600,7 @@ words_fraction = times(16, layers, d), plus(times(28, layers, d), vocabulary)
 def prove_with_words(p: Prover, counts: Sequence[Theorem]) -> Theorem:
     whole, ffn = everything(*WITH_WORDS), WITH_WORDS[1].number
     above, below = words_fraction
-    p.fact(p.order(less(0, whole), *((1, c) for c in counts), reason="nobody divides by zero"))
+    p.fact(p.order(less(0, whole), *((1, c) for c in counts), reason="the total is not zero"))
     same = p.equal(
         times(ffn, below),
         times(above, whole),

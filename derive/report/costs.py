@@ -22,6 +22,8 @@ _SHORT_LINK_EM: Final = 3.5
 _SHORT_BRACKET_EM: Final = 12.0
 _IN_SHORT_BRACKET: Final = 120.0
 _IN_NESTED_CLAUSE: Final = 60.0
+_SHORT_LEFT_EM: Final = 8.0
+_SHORT_LEFT: Final = 35.0
 
 CLAUSE_LINKS: Final = frozenset({Kind.ARROW, Kind.CONNECTIVE})
 LINKS: Final = CLAUSE_LINKS | {Kind.RELATION}
@@ -55,7 +57,9 @@ def break_costs(pieces: list[Piece]) -> list[float | None]:
         kind = pieces[place].kind
         if nesting[place] == 0 and kind in LINKS:
             weak = listed or _link_em(pieces, nesting, place) < _SHORT_LINK_EM
-            costs.append(_link_cost(kind, outside, in_chain=place < end, weak=weak))
+            cost = _link_cost(kind, outside, in_chain=place < end, weak=weak)
+            short_left = kind is Kind.RELATION and _left_em(pieces, nesting, place) < _SHORT_LEFT_EM
+            costs.append(cost + _SHORT_LEFT if short_left else cost)
             continue
         cost = _inner_cost(pieces, place)
         if listed and nesting[place] == 0 and follows(pieces, place, Kind.PUNCTUATION) and cost:
@@ -140,13 +144,26 @@ def is_list(pieces: list[Piece], nesting: list[int]) -> bool:
 
 
 def _link_em(pieces: list[Piece], nesting: list[int], place: int) -> float:
-    """Width from the link at `place` up to the next one."""
+    """Width from the link at `place` up to the next one that binds as little."""
     em = pieces[place].em
+    ends = CLAUSE_LINKS if pieces[place].kind in CLAUSE_LINKS else LINKS
     for piece, depth in zip(pieces[place + 1 :], nesting[place + 1 :], strict=True):
-        if depth == 0 and piece.kind in LINKS:
+        if depth == 0 and piece.kind in ends:
             break
         em += piece.em
     return em
+
+
+def _left_em(pieces: list[Piece], nesting: list[int], place: int) -> float:
+    """Width of the left side of the relation at `place`, if it stands behind a clause link."""
+    em = 0.0
+    for piece, depth in zip(pieces[:place][::-1], nesting[:place][::-1], strict=True):
+        if depth == 0 and piece.kind in CLAUSE_LINKS:
+            return em
+        if depth == 0 and piece.kind in LINKS:
+            break
+        em += piece.em
+    return float("inf")
 
 
 def _link_cost(kind: Kind, outside: frozenset[Kind], *, in_chain: bool, weak: bool) -> float:

@@ -184,7 +184,7 @@ def _notes(block: Notes) -> str:
 
 def _note(note: Note, columns: tuple[str, float]) -> str:
     code = [set_code(note.code)] if note.code else []
-    beside = r"\enspace ".join([*code, set_text(note.text, layout.REASON_EM)])
+    beside = ": ".join([*code, set_text(note.text, layout.REASON_EM)])
     return _beside(note.tag, note.latex, beside, columns)
 
 

@@ -37,10 +37,9 @@ REPLAYED: Final = {
 
 
 def status(hypothesis: HypothesisView, verdict: Verdict) -> str:
-    """Who states the hypothesis, and what becomes of it."""
-    refuted = verdict is Verdict.REFUTED
-    use = "met by the counterexample" if refuted else _USED[hypothesis.used]
-    return f"{ORIGIN[hypothesis.origin]}, {use}"
+    """Who states the hypothesis, and whether a proof used it; a counterexample meets them all."""
+    origin = ORIGIN[hypothesis.origin]
+    return origin if verdict is Verdict.REFUTED else f"{origin}, {_USED[hypothesis.used]}"
 
 
 def in_words(condition: str) -> bool:

@@ -152,6 +152,15 @@ def test_conjunctions_break_between_their_parts() -> None:
         assert second.startswith(r"\land")
 
 
+def test_conjuncts_with_short_left_sides_stay_with_their_relation() -> None:
+    sums = [r"\sum_{i=0}^{h-1} \;\sum_{c=0}^{d-1} 1" + f"+x_{{{k}}}" for k in range(6)]
+    formula = r" \ \land\  ".join(f"M_{{{k}}} = {term}" for k, term in enumerate(sums))
+    for arrow in ("", r" \ \Rightarrow\  x_{1} = y_{1}"):
+        for room in (17.0, 21.0, 27.0, 35.0):
+            starts = {line.split()[0] for line in lines_at(formula + arrow, room)[1:]}
+            assert starts <= {r"\land", r"\Rightarrow"}
+
+
 def test_implications_break_before_the_arrow_then_between_conjuncts() -> None:
     formula = PAIR + r" \ \Rightarrow\  \mathrm{PE}_{0} < t"
     assert [line.split()[0] for line in lines_at(formula, 16.0)[1:]] == [r"\land", r"\Rightarrow"]
