@@ -29,6 +29,7 @@ from derive.kernel.terms import Lam, Term
 from derive.language import (
     at_most,
     both,
+    call,
     dim,
     equal,
     forall,
@@ -36,6 +37,7 @@ from derive.language import (
     index,
     less,
     minus,
+    negation,
     over,
     plus,
     power,
@@ -568,7 +570,255 @@ GAUSSIAN = Claim(
     "written here enter, so that finitely many outcomes are no restriction.",
 )
 
-CLAIMS = (SHARES, HALF, EXTREMES, ENERGY_SPLITS, HALF_ENERGY, VARIANCE, GAUSSIAN)
+
+# ---------------------------------------------------------------------- in bits
+
+M = dim("M")
+i, j = index("i", 2 * M), index("j", M)
+each = over(1, times(2, M))
+
+
+def log(t: Any) -> Any:
+    return call(sp.log, t)
+
+
+#: entropy before and after
+before, after = real("H"), real("K")
+entropies = both(
+    equal(before, neg(total(times(each, log(each)), i))),
+    equal(after, minus(neg(times(half, log(half))), total(times(each, log(each)), j))),
+)
+lost = minus(before, after)
+in_bits = both(equal(lost, times(half, log(M))), less(lost, times(half, before)))
+
+
+def log_of_product(p: Prover, a: Any, b: Any) -> Theorem:
+    """log(a b) = log a + log b, for a and b that are known to be positive."""
+    return p.mp(p.axiom("log-product", a, b), p.trivial(less(0, a)), p.trivial(less(0, b)))
+
+
+def log_of_half(p: Prover) -> Theorem:
+    """log 1/2 = -log 2."""
+    return p.equal(log(half), neg(log(2)), (-1, log_of_product(p, 2, half)), show=False)
+
+
+def prove_in_bits(p: Prover) -> Theorem:
+    one = p.equal(
+        log(each), minus(neg(log(2)), log(M)),
+        (-1, log_of_product(p, times(2, M), each)), (-1, log_of_product(p, 2, M)), show=False,
+    )  # fmt: skip
+    p.note(one, r"$\log\frac1{2M}=-\log(2M)$, and the logarithm of a product is a sum")
+    halved = p.note(log_of_half(p), "likewise")
+    tangent = p.mp(p.axiom("log-tangent", half), p.trivial(less(0, half)))
+    p.note(tangent, r"the tangent of the logarithm at 1: $\log x\le x-1$, at $x=\frac12$")
+    positive = p.order(at_most(half, log(2)), (1, tangent), (1, halved), reason="so that")
+
+    def within(defined: Theorem) -> Theorem:
+        whole = p.equal(
+            before, plus(log(2), log(M)), p.part(defined, 0), one, reason="insert: $2M$ equal terms"
+        )  # fmt: skip
+        kept = p.equal(
+            after, plus(log(2), times(half, log(M))), p.part(defined, 1), one, halved,
+            reason="insert: a term for $0$, and $M$ equal ones",
+        )  # fmt: skip
+        gone = p.equal(lost, times(half, log(M)), whole, kept, reason="the difference")
+        share = p.order(
+            less(lost, times(half, before)), (half, positive), (-1, gone), (half, whole),
+            reason=r"what is missing to a half is $\frac12\log2$",
+        )  # fmt: skip
+        return p.both(gone, share)
+
+    return p.suppose(entropies, within, "$H$ of the number and $K$ of its activation")
+
+
+def entropy_of(values: np.ndarray) -> float:
+    """In bits, of the values of equally probable outcomes."""
+    _, counts = np.unique(values, return_counts=True)
+    shares = counts / values.size
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def twin_in_bits(rng: np.random.Generator) -> Iterator[Trial]:
+    for largest, wanted in ((1, 0.0), (2, 0.25), (64, 3 / 7), (1024, 10 / 22)):
+        values = np.concatenate([np.arange(1, largest + 1), -np.arange(1, largest + 1)])
+        whole, kept = entropy_of(values), entropy_of(of(values))
+        yield agree(whole - kept, np.log2(largest) / 2, f"bits lost, M={largest}")
+        yield agree((whole - kept) / whole, wanted, f"share lost, M={largest}")
+
+
+IN_BITS = Claim(
+    id="information-loss/half-of-the-bits",
+    title="Half of the bits, nearly",
+    source=source(
+        "B35",
+        rf"{NOT_NAMED} Read here with Shannon's measure: of a number that is any of "
+        r"$\pm1,\dots,\pm M$ with the same probability, half of the entropy goes.",
+    ),
+    statement=implies(entropies, equal(lost, times(half, before))),
+    counterexample=Example({M: 1}),
+    correction=Correction(implies(entropies, in_bits), prove_in_bits),
+    twin=Twin("entropies of enumerated values before and after", twin_in_bits),
+    expected=Verdict.REFUTED,
+    remark=r"The share is $\frac12\log M/\log(2M)$: 25 % for $M=2$, 43 % for $M=64$, and it tends "
+    "to a half. For a continuous number the measure says nothing: both entropies are infinite.",
+)
+
+# ---------------------------------------------------------------------- one half as an optimum
+
+OPTIMUM = Claim(
+    id="information-loss/natural-optimum",
+    title="Fifty percent as a natural optimum",
+    source=source(
+        "B38",
+        "From the point of view of random signal processing a loss of 50 percent is a natural "
+        "optimum.",
+    ),
+    reason="No quantity is named that would be optimal. For the entropy of the gates one half is "
+    "the maximum, which is a claim of its own; for other aims, such as sparse codes, it is not.",
+    expected=Verdict.NOT_MATHEMATICAL,
+)
+
+p_on, s = real("p"), real("s")
+
+
+def gate(share: Any) -> Any:
+    """The entropy of a gate that is open with this probability."""
+    closed = minus(1, share)
+    return minus(neg(times(share, log(share))), times(closed, log(closed)))
+
+
+is_share = both(less(0, p_on), less(p_on, 1))
+largest = both(
+    equal(gate(half), log(2)),
+    at_most(gate(p_on), log(2)),
+    implies(negation(equal(p_on, half)), less(gate(p_on), log(2))),
+)
+
+
+def square_root(t: Any) -> Any:
+    return power(t, half)
+
+
+def off(share: Any) -> Any:
+    """How far the root of a probability is from that of one half."""
+    return minus(square_root(share), square_root(half))
+
+
+def surprise(p: Prover, halves: Theorem) -> Theorem:
+    """For all s > 0: -s log s <= s log 2 + 2 sqrt s sqrt 1/2 - 2 s."""
+
+    def within(_: Theorem) -> Theorem:
+        root, middle = square_root(s), square_root(half)
+        ratio = over(middle, root)
+        tangent = p.mp(p.axiom("log-tangent", ratio), p.trivial(less(0, ratio)))
+        p.note(tangent, r"the tangent of the logarithm at 1: $\log x\le x-1$, at a ratio of roots")
+        quotient = log_of_product(p, root, ratio)
+        doubled, halved = log_of_product(p, root, root), log_of_product(p, middle, middle)
+        value = p.equal(
+            log(ratio), times(half, minus(neg(log(2)), log(s))),
+            (-1, quotient), (half, doubled), (-half, halved), (half, halves),
+            reason="the logarithm of a ratio is a difference, that of a root is one half",
+        )  # fmt: skip
+        return p.order(
+            at_most(
+                neg(times(s, log(s))), plus(times(s, log(2)), times(2, root, middle), times(-2, s))
+            ),
+            (times(2, s), tangent), (times(2, s), value),
+            reason="multiply by twice the probability",
+        )  # fmt: skip
+
+    return p.for_all(p.suppose(less(0, s), within, "let $s$ be any probability"), s)
+
+
+def prove_gate(p: Prover) -> Theorem:
+    halves = log_of_half(p)
+    top = p.equal(gate(half), log(2), halves, reason=r"$\log\frac12=-\log2$")
+    bound = surprise(p, halves)
+
+    def within(between: Theorem) -> Theorem:
+        low, high = p.part(between, 0), p.part(between, 1)
+        closed = minus(1, p_on)
+        rest = p.fact(p.order(less(0, closed), (1, high)))
+        open_part = p.mp(p.at(bound, p_on), low)
+        closed_part = p.note(
+            p.both(open_part, p.mp(p.at(bound, closed), rest)),
+            "at the probabilities of an open and of a closed gate",
+        )
+        open_part, closed_part = p.part(closed_part, 0), p.part(closed_part, 1)
+        squares = plus(power(off(p_on), 2), power(off(closed), 2))
+        sharp = p.order(
+            at_most(gate(p_on), minus(log(2), squares)), (1, open_part), (1, closed_part),
+            reason="add the two; what is left over are two squares",
+        )  # fmt: skip
+        most = p.order(
+            at_most(gate(p_on), log(2)), (1, sharp), (1, p.square(off(p_on))),
+            (1, p.square(off(closed))), reason="squares are not negative",
+        )  # fmt: skip
+
+        def apart(elsewhere: Theorem) -> Theorem:
+            differ = roots_differ(p, elsewhere)
+            above = p.mp(p.at(positive_square(p), off(p_on)), differ)
+            p.note(above, "then the first square is not zero")
+            return p.order(
+                less(gate(p_on), log(2)), (1, sharp), (1, above), (1, p.square(off(closed))),
+                reason="so that the inequality is strict",
+            )  # fmt: skip
+
+        strictly = p.suppose(
+            negation(equal(p_on, half)), apart, r"let $p$ be another number than $\frac12$"
+        )
+        return p.both(top, most, strictly)
+
+    return p.suppose(is_share, within, "let $p$ be the probability that a unit is active")
+
+
+def positive_square(p: Prover) -> Theorem:
+    """For all s: s != 0 -> 0 < s^2."""
+    with p.supposing(negation(equal(s, 0))) as nonzero:
+        theorem = p.discharge(p.trivial(less(0, power(s, 2)), nonzero), nonzero)
+    return p.for_all(theorem, s)
+
+
+def roots_differ(p: Prover, elsewhere: Theorem) -> Theorem:
+    """sqrt p != sqrt 1/2, since p != 1/2."""
+    same = p.assume(equal(off(p_on), 0))
+    squared = p.equal(
+        p_on, half, (plus(square_root(p_on), square_root(half)), same), show=False
+    )  # fmt: skip
+    absurd = infer("contradiction", [squared, elsewhere], T.negate(same.conclusion))
+    return infer("deny", [absurd], same.conclusion)
+
+
+def twin_gate(rng: np.random.Generator) -> Iterator[Trial]:
+    shares = np.concatenate([np.linspace(0.01, 0.99, 99), rng.uniform(0.001, 0.999, 50)])
+    entropies = -shares * np.log2(shares) - (1 - shares) * np.log2(1 - shares)
+    yield agree(shares[np.argmax(entropies)], 0.5, "where it is largest")
+    yield agree(entropies.max(), 1.0, "one bit")
+    for mean in (0.0, 1.0):
+        zeros = np.mean(of(draws(rng, mean)) == 0)
+        entropy = -zeros * np.log2(zeros) - (1 - zeros) * np.log2(1 - zeros)
+        wanted = 1.0 if mean == 0 else 0.6309
+        yield agree(entropy, wanted, f"gates of Gaussian numbers of mean {mean}", tolerance=0.02)
+
+
+GATE = Claim(
+    id="information-loss/gate-entropy",
+    title="A gate says most when it is open half of the time",
+    source=source(
+        "B38",
+        "A loss of 50 percent is a natural optimum; of which quantity is not said. Beyond the "
+        "note: of the entropy of whether a unit is active.",
+    ),
+    statement=implies(is_share, largest),
+    proof=prove_gate,
+    twin=Twin("entropies of gates on a grid and of samples", twin_gate),
+    expected=Verdict.PROVED,
+)
+
+CLAIMS = (
+    SHARES, HALF, EXTREMES, ENERGY_SPLITS, HALF_ENERGY, VARIANCE, GAUSSIAN, IN_BITS,
+    OPTIMUM, GATE,
+)  # fmt: skip
 
 if __name__ == "__main__":
     import sys

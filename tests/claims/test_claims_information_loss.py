@@ -24,7 +24,9 @@ from derive.language import (
     equal,
     forall,
     implies,
+    less,
     minus,
+    negation,
     over,
     plus,
     power,
@@ -39,12 +41,15 @@ BY_NAME = {c.id.split("/")[1]: c for c in L.CLAIMS}
 each_claim = pytest.mark.parametrize("name", BY_NAME)
 
 
+each_with_a_twin = pytest.mark.parametrize("name", [n for n, c in BY_NAME.items() if c.twin])
+
+
 @each_claim
 def test_verdict_and_replay(name):
     assert_settled(BY_NAME[name])
 
 
-@each_claim
+@each_with_a_twin
 def test_twin(name):
     assert_twin(BY_NAME[name])
 
@@ -60,6 +65,8 @@ def test_verdicts_are_the_ones_listed():
         "half-inactive": "conditional",
         "half-energy": "conditional",
         "half-variance": "refuted",
+        "half-of-the-bits": "refuted",
+        "natural-optimum": "not-mathematical",
     }
 
 
@@ -186,7 +193,85 @@ def test_added_hypotheses_are_needed(name, count):
         assert by_script(weaker, claim.proof) not in CONCLUDED
 
 
+# ---------------------------------------------------------------------- mutants of entropies
+
+gate, p_on, lost, H = L.gate(L.p_on), L.p_on, L.lost, L.before
+BIT_MUTANTS = [
+    equal(lost, times(half, H)),
+    equal(lost, L.log(L.M)),
+    equal(lost, times(half, L.log(times(2, L.M)))),
+    less(times(half, H), lost),
+    equal(L.after, times(half, H)),
+    less(lost, times(sp.Rational(1, 8), H)),
+]
+
+
+@pytest.mark.parametrize("conclusion", BIT_MUTANTS)
+def test_mutants_of_the_bits(conclusion):
+    wrong = mutant(L.IN_BITS, statement=implies(L.entropies, conclusion), proof=None)
+    assert by_script(wrong, L.prove_in_bits) not in CONCLUDED
+    assert by_script(wrong, None) not in CONCLUDED
+    values = {L.M: 2 if conclusion not in BIT_MUTANTS[:1] else 1}
+    numbers = np.array([1, -1] if values[L.M] == 1 else [1, 2, -1, -2])
+    before = L.entropy_of(numbers) * np.log(2)
+    after = L.entropy_of(forward(numbers.astype(float))) * np.log(2)
+    assert not numerically(conclusion, {L.M: values[L.M], L.before: before, L.after: after})
+
+
+GATE_MUTANTS = [
+    at_most(L.log(2), gate),
+    less(gate, L.log(2)),
+    at_most(gate, times(half, L.log(2))),
+    at_most(gate, L.log(sp.Rational(3, 2))),
+    equal(gate, L.log(2)),
+    implies(negation(equal(p_on, sp.Rational(1, 3))), less(gate, L.log(2))),
+]
+
+
+@pytest.mark.parametrize("conclusion", GATE_MUTANTS)
+def test_mutants_of_the_gate(conclusion):
+    wrong = mutant(L.GATE, statement=implies(L.is_share, conclusion))
+    assert not set(verdicts(wrong)) & set(CONCLUDED)
+    assert not all(numerically(conclusion, {p_on: share}) for share in (0.1, 0.5))
+
+
+def test_the_gate_has_to_be_between_zero_and_one():
+    for premise in (less(0, p_on), less(p_on, 1)):
+        wrong = mutant(L.GATE, statement=implies(premise, L.largest))
+        assert not set(verdicts(wrong)) & set(CONCLUDED)
+
+
+def numerically(formula, values):
+    """The truth of a relation, or an implication of relations, in floating point."""
+    if isinstance(formula, sp.Implies):
+        premise, conclusion = formula.args
+        return not numerically(premise, values) or numerically(conclusion, values)
+    if isinstance(formula, sp.Not):
+        return not numerically(formula.args[0], values)
+    a, b = (float(side.subs(values)) for side in formula.args)
+    if isinstance(formula, sp.Eq):
+        return abs(a - b) < 1e-12
+    return a < b - 1e-12 if isinstance(formula, sp.Lt) else a <= b + 1e-12
+
+
 # ---------------------------------------------------------------------- proofs and code
+
+
+@pytest.mark.parametrize("largest", [1, 2, 5])
+def test_entropies_are_those_of_enumerated_values(largest):
+    before, after = (part.args[1] for part in L.entropies.args)
+    values = np.concatenate([np.arange(1, largest + 1), -np.arange(1, largest + 1)]).astype(float)
+    sizes = {L.M: largest}
+    for symbolic, numbers in ((before, values), (after, forward(values))):
+        exact = float(symbolic.subs(sizes).doit())
+        assert exact == pytest.approx(L.entropy_of(numbers) * np.log(2), abs=1e-12)
+
+
+def test_the_entropy_of_a_gate_is_that_of_its_outcomes():
+    for active in (1, 3, 4):
+        exact = float(L.gate(sp.Rational(active, 8)).subs({}).doit())
+        numbers = np.array([1.0] * active + [-1.0] * (8 - active))
+        assert exact == pytest.approx(L.entropy_of(forward(numbers)) * np.log(2), abs=1e-12)
 
 
 def at_table(expression, table):
