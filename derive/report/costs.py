@@ -57,9 +57,9 @@ def break_costs(pieces: list[Piece]) -> list[float | None]:
         kind = pieces[place].kind
         if nesting[place] == 0 and kind in LINKS:
             weak = listed or _link_em(pieces, nesting, place) < _SHORT_LINK_EM
-            cost = _link_cost(kind, outside, in_chain=place < end, weak=weak)
             short_left = kind is Kind.RELATION and _left_em(pieces, nesting, place) < _SHORT_LEFT_EM
-            costs.append(cost + _SHORT_LEFT if short_left else cost)
+            link = _link_cost(kind, outside, in_chain=place < end, weak=weak)
+            costs.append(link + _SHORT_LEFT if short_left else link)
             continue
         cost = _inner_cost(pieces, place)
         if listed and nesting[place] == 0 and follows(pieces, place, Kind.PUNCTUATION) and cost:
