@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from derive.report import wording
 from derive.report.guide import guide
@@ -68,11 +69,24 @@ def build(results: Sequence[Result], *, seed: int, versions: Mapping[str, str]) 
 
 
 def _topic_title(topic: str) -> str:
-    """A module name such as `positional_encoding` as a heading; other titles as they are."""
+    """A topic such as `positional-encoding` as a heading; other titles as they are."""
+    if topic in _TOPICS:
+        return _TOPICS[topic]
     if not re.fullmatch(r"[a-z0-9_-]+", topic):
         return topic
-    words = re.sub(r"[-_]+", " ", topic).capitalize()
-    return re.sub(r"\brelu\b", "ReLU", words, flags=re.IGNORECASE)
+    return re.sub(r"[-_]+", " ", topic).capitalize()
+
+
+_TOPICS: Final = {
+    "multi-head": "Multi-head attention",
+    "multi-head-backward": "Multi-head attention, backward",
+    "feed-forward": "Feed-forward network",
+    "layer-norm": "Layer normalisation",
+    "residual": "Residual connections",
+    "scaling": "Scaled dot products",
+    "relu": "ReLU",
+}
+"""Topics whose name alone would not do as a heading."""
 
 
 def _count(verdict: Verdict, results: Sequence[Result]) -> Count:

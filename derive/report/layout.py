@@ -15,8 +15,8 @@ FORMULA_SHARE: Final = 0.635
 REASON_SHARE: Final = 0.28
 """Shares of the text width that a row gives to its number, its formula and its reason."""
 
-NOTED_SHARE: Final = 0.42
-NOTE_SHARE: Final = 0.505
+NOTED_SHARE: Final = 0.445
+NOTE_SHARE: Final = 0.48
 """Shares for a formula and a note: hypotheses and axioms, where more is to be said."""
 
 MAX_LINES: Final = 14

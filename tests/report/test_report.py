@@ -120,8 +120,10 @@ def test_entries_stand_below_their_topic(tmp_path: Path) -> None:
 
 
 def test_topics_are_spelled_as_words(tmp_path: Path) -> None:
-    text = text_of([replace(samples.ROTATION, topic="relu-and-softmax")], tmp_path)
-    assert r"\topic{ReLU and softmax}" in text
+    results = [replace(samples.ROTATION, topic=topic) for topic in ("relu", "entropy-of-weights")]
+    text = text_of(results, tmp_path)
+    assert r"\topic{ReLU}" in text
+    assert r"\topic{Entropy of weights}" in text
 
 
 def test_disagreement_and_surprise_are_announced(tmp_path: Path) -> None:
