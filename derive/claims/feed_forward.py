@@ -6,13 +6,14 @@ interview note multiplies rows from the right.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from derive.claim import Added, Claim, Example, Given
 from derive.claims import DERIVATIONS, INTERVIEW
+from derive.claims._dimension import null_vector, null_vector_law
 from derive.claims._network import (
     SIZES,
     W_1,
@@ -45,6 +46,7 @@ from derive.claims._network import (
 )
 from derive.kernel import terms as T
 from derive.kernel.rules import Item, Theorem, infer
+from derive.kernel.terms import Term
 from derive.language import (
     at_most,
     both,
@@ -387,6 +389,140 @@ RELATIONS = Claim(
     twin=Twin("relations between inputs among the widened vectors, and the rank", twin_relations),
     remark=r"So no more than $d_{\text{model}}$ of the vectors $W_1 x$ are linearly independent: "
     r"the rank of $W_1$ stays at most $d_{\text{model}}$.",
+    expected=Verdict.PROVED,
+)  # fmt: skip
+
+# any d_model + 1 of the widened vectors are dependent; some hidden vector is lost
+
+wide = times(4, d)
+e4 = index("j", wide)
+up_4, down_4 = tensor("W_1", wide, d), tensor("W_2", d, wide)
+one_more = index("i", d + 1)
+inputs, combination = tensor("x", d + 1, d), tensor("lambda", d + 1)
+normal, lost = tensor("w", wide), tensor("h", wide)
+
+
+def not_zero(vector: Any, entry: Any) -> Any:
+    return less(0, total(power(vector[entry], 2), entry))
+
+
+def widened(number: Any, unit: Any) -> Any:
+    return total(times(up_4[unit, c], inputs[number, c]), c)
+
+
+DEPENDENT = exists(
+    combination,
+    both(
+        not_zero(combination, one_more),
+        forall(e4, equal(
+            total(times(combination[one_more], widened(one_more, e4)), one_more), 0)),
+    ),
+)  # fmt: skip
+HYPERPLANE = exists(
+    normal,
+    both(not_zero(normal, e4), forall(c, equal(total(times(normal[e4], up_4[e4, c]), e4), 0))),
+)
+LOST = exists(
+    lost,
+    both(not_zero(lost, e4), forall(a, equal(total(times(down_4[a, e4], lost[e4]), e4), 0))),
+)
+
+
+def prove_rank(p: Prover) -> Theorem:
+    law = null_vector_law(p)
+
+    def relation_kept(equations: Theorem, _unit: Term, goal: Term) -> Theorem:
+        relation = p.for_all(at_each(p, equations, p.term(c)), c)
+        return p.equal(*goal.children, relation, show=False)
+
+    by_entry = p.lam(inputs[one_more, c], c, one_more)
+    dependent = p.note(
+        null_vector(p, law, by_entry, (d, 0), DEPENDENT, relation_kept),
+        r"any $d_{\text{model}} + 1$ inputs satisfy a relation, since they have only "
+        r"$d_{\text{model}}$ entries each, and the widened vectors keep it",
+    )
+    columns = p.lam(up_4[e4, c], c, e4)
+    across = p.note(
+        null_vector(p, law, columns, (d, minus(times(3, d), 1)), HYPERPLANE, as_it_is(p)),
+        r"the $d_{\text{model}}$ columns of $W_1$ have $4\,d_{\text{model}}$ entries each, so "
+        "some vector is normal to all of them",
+    )
+    return p.both(dependent, across)
+
+
+def at_each(p: Prover, equations: Theorem, entry: Term) -> Theorem:
+    """The equation with this index."""
+    within = p.order(T.le(T.add(entry, T.ONE), p.term(d)))
+    return p.mp(p.at(equations, entry), within)
+
+
+def as_it_is(p: Prover) -> Callable[[Theorem, Term, Term], Theorem]:
+    return lambda equations, place, goal: p.equal(
+        *goal.children, (1, at_each(p, equations, place)), show=False
+    )
+
+
+def twin_rank(rng: np.random.Generator) -> Iterator[Trial]:
+    from numeric import linear
+
+    for width in (1, 2, 3, 5):
+        up = rng.standard_normal((width, 4 * width))
+        inside = linear(rng.standard_normal((width + 1, width)), up)
+        yield agree(np.linalg.svd(inside)[1][width:], np.zeros(1), f"dependent, width {width}")
+        yield agree(np.linalg.matrix_rank(inside), width, "and no more dependent than that")
+        across = np.linalg.svd(up)[2][-1]
+        tokens = rng.standard_normal((7, width))
+        yield agree(linear(tokens, up) @ across, np.zeros(7), f"one plane, width {width}")
+
+
+RANK = Claim(
+    id="feed-forward/rank",
+    title="Widening does not fill the wider space",
+    source=Source(
+        DERIVATIONS, ("A24",),
+        r"The network first expands each vector to $4\,d_{\text{model}}$ entries.",
+    ),
+    statement=both(DEPENDENT, HYPERPLANE),
+    proof=prove_rank,
+    twin=Twin("ranks and a common normal of widened vectors", twin_rank),
+    remark=r"So the rank of $W_1$ is at most $d_{\text{model}}$, and all $W_1 x$ lie in one plane "
+    r"$w \cdot z = 0$ of the wide space. What ReLU makes of them need not.",
+    expected=Verdict.PROVED,
+)  # fmt: skip
+
+
+def prove_lost(p: Prover) -> Theorem:
+    matrix = p.lam(down_4[a, e4], a, e4)
+    sizes = (d, minus(times(3, d), 1))
+    return p.note(
+        null_vector(p, null_vector_law(p), matrix, sizes, LOST, as_it_is(p)),
+        r"the $d_{\text{model}}$ outputs are equations for $4\,d_{\text{model}}$ hidden numbers",
+    )
+
+
+def twin_lost(rng: np.random.Generator) -> Iterator[Trial]:
+    from numeric import linear
+
+    for width in (1, 2, 3, 5):
+        down = rng.standard_normal((4 * width, width))
+        hidden = np.linalg.svd(down.T)[2][-1]
+        yield agree(linear(hidden[None], down), np.zeros((1, width)), f"lost, width {width}")
+        yield agree(hidden @ hidden, 1.0, "and not 0")
+
+
+LOSES = Claim(
+    id="feed-forward/narrowing",
+    title="Narrowing loses hidden vectors",
+    source=Source(
+        DERIVATIONS, ("A24",),
+        r"Then the network compresses the $4\,d_{\text{model}}$ hidden numbers to "
+        r"$d_{\text{model}}$ again.",
+    ),
+    statement=LOST,
+    proof=prove_lost,
+    twin=Twin("a hidden vector that the second matrix sends to 0", twin_lost),
+    remark=r"Hidden vectors that differ by such an $h$ give the same output: $W_2$ is not "
+    "injective, whatever its weights are.",
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1094,6 +1230,8 @@ CLAIMS = (
     COMMENTS,
     RESIDUAL,
     RELATIONS,
+    RANK,
+    LOSES,
     FUNCTIONAL,
     CODE,
     SAME_MAP,

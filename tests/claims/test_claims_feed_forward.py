@@ -65,6 +65,7 @@ from derive.language import (
     plus,
     power,
     relu,
+    tensor,
     times,
     total,
 )
@@ -242,6 +243,30 @@ def test_mutants_about_numbers_are_refuted(name, statement):
     assert settle(replace(claim, proof=None)).result.verdict is Verdict.REFUTED
 
 
+def few_dependent(number):
+    """No more inputs than dimensions are said to be dependent."""
+    few, points, factors = index("i", number), tensor("y", number, d), tensor("mu", number)
+    hidden = total(times(F.up_4[F.e4, c], points[few, c]), c)
+    relation = forall(F.e4, equal(total(times(factors[few], hidden), few), 0))
+    return F.exists(factors, both(F.not_zero(factors, few), relation))
+
+
+def all_normal():
+    return forall([F.e4, c], equal(F.up_4[F.e4, c], 0))
+
+
+def square_lost():
+    """As many hidden numbers as outputs."""
+    vector, square = tensor("h", d), tensor("W_2", d, d)
+    lost = forall(a, equal(total(times(square[a, c], vector[c]), c), 0))
+    return F.exists(vector, both(F.not_zero(vector, c), lost))
+
+
+def all_lost():
+    every = forall(a, equal(total(times(F.down_4[a, F.e4], F.lost[F.e4]), F.e4), 0))
+    return forall(F.lost, implies(F.not_zero(F.lost, F.e4), every))
+
+
 UNDER_HYPOTHESES = [
     # (name, statement): false under the hypotheses of the claim
     ("shapes", implies(F.fits, shapes_with(r_1=d, c_1=f))),
@@ -267,6 +292,11 @@ UNDER_HYPOTHESES = [
     ("equal-units", implies(both(*G.alike(0).args[:2]), forall(G.l, G.alike(G.l)))),
     ("equal-units", implies(both(*G.alike(0).args[1:]), forall(G.l, G.alike(G.l)))),
     ("equal-units", forall(G.l, G.alike(G.l))),
+    ("rank", both(few_dependent(d), F.HYPERPLANE)),
+    ("rank", both(F.DEPENDENT, few_dependent(d))),
+    ("rank", both(F.DEPENDENT, all_normal())),
+    ("narrowing", square_lost()),
+    ("narrowing", all_lost()),
     ("input", R.INPUT.statement),
     ("input", equal(total(plus(R.normalised(a), R.attention[a]), a), 0)),
 ]  # fmt: skip
