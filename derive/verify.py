@@ -327,17 +327,25 @@ def _instance_text(conclusion: Term, values: Values) -> str:
     for o in obligations(at):
         if counterexample.refutation(o, {}) is not None:
             return rf"{latex.latex(at)} \quad\text{{is undefined}}"
-    at = _failing_part(at)
+    whole, at = at, _failing_part(at)
     if at.op == "not":
         return _holding_text(at.children[0])
     if at.op not in ("eq", "le", "lt"):
-        return latex.latex(T.negate(at))
+        return _denial_in_symbols(conclusion, values) if at is whole else latex.latex(T.negate(at))
     try:
         sides = [latex.latex(Normaliser().term(c)) for c in at.children]
     except KernelError:
         return latex.latex(T.negate(at))
     sign = {"eq": r"\ne", "le": ">", "lt": r"\ge"}[at.op]
     return f"{sides[0]} {sign} {sides[1]}"
+
+
+def _denial_in_symbols(conclusion: Term, values: Values) -> str:
+    """The statement is false, by a proof: numbers are inserted, tensors keep their names."""
+    while conclusion.op == "imp":  # the premises are known to hold
+        conclusion = conclusion.children[1]
+    numbers = {k: v for k, v in values.items() if isinstance(k, Term) and isinstance(v, Term)}
+    return latex.latex(T.negate(T.substitute(conclusion, numbers)))
 
 
 def _holding_text(p: Term) -> str:
