@@ -321,7 +321,7 @@ def twin_residual(rng: np.random.Generator) -> Iterator[Trial]:
 
 RESIDUAL = Claim(
     id="feed-forward/residual-width",
-    title="The sum x + FFN(x) needs the old width",
+    title=r"The sum $x + \operatorname{FFN}(x)$ needs the old width",
     source=Source(
         INTERVIEW, ("B33",),
         r"Narrowing again brings the vector back to the dimension that the next step needs.",

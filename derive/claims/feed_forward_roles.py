@@ -235,7 +235,7 @@ def twin_interpolation(rng: np.random.Generator) -> Iterator[Trial]:
 
 INTERPOLATION = Claim(
     id="feed-forward/interpolation",
-    title="N units pass through N + 1 points",
+    title="$N$ units pass through $N + 1$ points",
     source=Source(
         INTERVIEW, ("B21",),
         "The non-linear transformation is there to let the model fit complex functions. Which "

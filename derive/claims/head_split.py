@@ -356,7 +356,7 @@ def twin_reshape(rng: np.random.Generator) -> Iterator[Trial]:
 
 RESHAPE = Claim(
     id="head-split/reshape-and-swap",
-    title="Reshape to (n, h, d_k), then swap the first two axes",
+    title="Reshape to $(n, h, d_k)$, then swap the first two axes",
     source=Source(INTERVIEW, ("B07",), f"{FEATURES} This is how the split is computed."),
     statement=forall([t, i, c], equal(row_major(t, i, c), tokens_first(t, i, c))),
     proof=prove_reshape,
@@ -441,7 +441,7 @@ def twin_direct(rng: np.random.Generator) -> Iterator[Trial]:
 
 DIRECT = Claim(
     id="head-split/reshape-without-swap",
-    title="Reshape to (h, n, d_k) at once",
+    title="Reshape to $(h, n, d_k)$ at once",
     source=Source(
         INTERVIEW, ("B07",),
         f"{FEATURES} A reader may take it for a reshape into the shape $(h, n, d_k)$ that the "
@@ -487,7 +487,7 @@ def twin_stride(rng: np.random.Generator) -> Iterator[Trial]:
 
 STRIDE = Claim(
     id="head-split/split-by-stride",
-    title="Every h-th column",
+    title="Every $h$-th column",
     source=Source(
         INTERVIEW, ("B05", "B07"),
         "Columns are dealt out to the heads; the note does not say which. A reader may give head "

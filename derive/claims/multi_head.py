@@ -235,7 +235,7 @@ def twin_associative(rng: np.random.Generator) -> Iterator[Trial]:
 
 ASSOCIATIVE = Claim(
     id="multi-head/average-then-project",
-    title="A(VW) = (AV)W",
+    title="$A(VW) = (AV)W$",
     source=Source(
         DERIVATIONS, ("A03",),
         r"$\mathrm{head}_i = \mathrm{Attention}(QW_i^Q, KW_i^K, VW_i^V) \in "
@@ -542,7 +542,7 @@ def twin_unmixed(rng: np.random.Generator) -> Iterator[Trial]:
 
 UNMIXED = Claim(
     id="multi-head/identity-output-matrix",
-    title="Without mixing by W^O every head keeps its own coordinates",
+    title="Without mixing by $W^O$ every head keeps its own coordinates",
     source=Source(
         DERIVATIONS, ("A07",),
         "The output projection fuses what the heads found. What would be missing without it is "

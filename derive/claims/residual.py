@@ -389,7 +389,7 @@ def twin_jacobian(rng: np.random.Generator) -> Iterator[Trial]:
 
 JACOBIAN = Claim(
     id="residual/jacobian",
-    title="The Jacobian of a residual block is I + J",
+    title="The Jacobian of a residual block is $I + J$",
     source=Source(
         DERIVATIONS, ("A29",),
         r"For $y = x + f(x)$ the derivative $\partial y/\partial x$ is written "
@@ -914,7 +914,7 @@ def twin_layers(rng: np.random.Generator) -> Iterator[Trial]:
 
 LAYERS = Claim(
     id="residual/layers",
-    title="The gradient behind L residual blocks",
+    title="The gradient behind $L$ residual blocks",
     source=Source(
         DERIVATIONS, ("A29", "A30"),
         r"The gradient passes one factor $1 + \partial f/\partial x$ for every layer on its way.",
@@ -1608,7 +1608,7 @@ def twin_product_bounds(rng: np.random.Generator) -> Iterator[Trial]:
 
 PRODUCT_BOUNDS = Claim(
     id="residual/product-bounds",
-    title="How much L blocks can change the length of a gradient",
+    title="How much $L$ blocks can change the length of a gradient",
     source=Source(
         DERIVATIONS, ("A30",),
         r"The gradient reaches the earlier layers through the $+1$ paths, even if the derivatives "

@@ -223,7 +223,7 @@ def twin_jacobian(rng: np.random.Generator) -> Iterator[Trial]:
 
 JACOBIAN = Claim(
     id="residual/stack-jacobian",
-    title="The Jacobian of a stack gets one factor I + J from every layer",
+    title="The Jacobian of a stack gets one factor $I + J$ from every layer",
     source=Source(
         DERIVATIONS, ("A29", "A30"),
         r"The derivative of $y = x + f(x)$ is $1 + \partial f/\partial x$; it is used for layers "
@@ -329,7 +329,7 @@ def twin_gradient(rng: np.random.Generator) -> Iterator[Trial]:
 
 GRADIENT = Claim(
     id="residual/stack-gradient",
-    title="The gradient of the loss by the first input of L residual blocks",
+    title="The gradient of the loss by the first input of $L$ residual blocks",
     source=Source(
         DERIVATIONS, ("A29", "A30"),
         r"$\partial\mathcal{L}/\partial x = \partial\mathcal{L}/\partial y\,(1 + \partial f/"
@@ -438,7 +438,7 @@ def twin_bounds(rng: np.random.Generator) -> Iterator[Trial]:
 
 BOUNDS = Claim(
     id="residual/stack-bounds",
-    title="How long the gradient by the first input of L residual blocks is",
+    title="How long the gradient by the first input of $L$ residual blocks is",
     source=Source(
         DERIVATIONS, ("A30",),
         r"The gradient reaches earlier layers along the $+1$ paths, even if the derivatives of the "

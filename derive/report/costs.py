@@ -35,6 +35,7 @@ _NEVER_FIRST: Final = SPACES | {Kind.CLOSE, Kind.PUNCTUATION, Kind.SLASH}
 _RELATIONS: Final = frozenset({Kind.RELATION, Kind.WEAK_RELATION})
 _BEFORE: Final = {Kind.ARROW: 2.0, Kind.CONNECTIVE: 5.0, Kind.SUM: 10.0, Kind.PRODUCT: 25.0}
 _REMAINDER: Final = 70.0
+_BEFORE_BODY: Final = 4.0
 _AFTER_BIG_OPERATOR: Final = 200.0
 _AFTER: Final = {
     Kind.WIDE_SPACE: 2.0,
@@ -62,6 +63,8 @@ def break_costs(pieces: list[Piece]) -> list[float | None]:
             costs.append(link + _SHORT_LEFT if short_left else link)
             continue
         cost = _inner_cost(pieces, place)
+        if nesting[place] == 0 and kind is not Kind.QUANTIFIER and cost == _AFTER[Kind.QUANTIFIER]:
+            cost = _BEFORE_BODY
         if listed and nesting[place] == 0 and follows(pieces, place, Kind.PUNCTUATION) and cost:
             cost = _CHAIN
         if cost is not None:
@@ -155,10 +158,10 @@ def _link_em(pieces: list[Piece], nesting: list[int], place: int) -> float:
 
 
 def _left_em(pieces: list[Piece], nesting: list[int], place: int) -> float:
-    """Width of the left side of the relation at `place`, if it stands behind a clause link."""
+    """Width of the left side of the relation at `place`, behind a clause link or a quantifier."""
     em = 0.0
     for piece, depth in zip(pieces[:place][::-1], nesting[:place][::-1], strict=True):
-        if depth == 0 and piece.kind in CLAUSE_LINKS:
+        if depth == 0 and piece.kind in CLAUSE_LINKS | {Kind.QUANTIFIER}:
             return em
         if depth == 0 and piece.kind in LINKS:
             break

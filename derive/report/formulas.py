@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Final
 
 from derive.report.breaking import Broken, Line, break_lines
-from derive.report.costs import CLAUSE_LINKS, inside_short_brackets
+from derive.report.costs import CLAUSE_LINKS, depths, inside_short_brackets, is_list
 from derive.report.layout import MAX_LINES
 from derive.report.pieces import SPACES, Kind, Piece, source_of, width
 from derive.report.reading import read
@@ -32,8 +32,11 @@ def fits(latex: str, room: float) -> bool:
     return all(left + line.indent + width(line.pieces) <= room for line in broken.lines)
 
 
-def fits_unbroken(latex: str, room: float) -> bool:
-    return width(read(latex)) <= room
+def sits_well(latex: str, room: float) -> bool:
+    """Whether the formula needs no break to fit into `room` em, or is a list of short clauses."""
+    pieces = read(latex)
+    listed = is_list(pieces, depths(pieces))
+    return width(pieces) <= room or (listed and fits(latex, room))
 
 
 def _aligned(broken: Broken, start: int, lines: list[Line]) -> str:

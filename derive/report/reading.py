@@ -241,12 +241,13 @@ class _Reader:
     def _two_arguments(self, token: str) -> tuple[Kind, float, int]:
         fraction = token in vocabulary.FRACTIONS
         self._in_text_style += fraction
-        upper_em, _, _ = self._argument()
-        lower_em, _, lower = self._argument()
+        upper_em, upper_tall, _ = self._argument()
+        lower_em, lower_tall, lower = self._argument()
         self._in_text_style -= fraction
         if fraction:
             parentheses = 1.3 if "binom" in token else 0.0
-            return Kind.FRACTION, max(upper_em, lower_em) + parentheses, 1
+            tall = 2 if max(upper_tall, lower_tall) else 1
+            return Kind.FRACTION, max(upper_em, lower_em) + parentheses, tall
         kind = lower[0].kind if lower else Kind.ORDINARY
         return kind, max(upper_em * SCRIPT, lower_em), 1
 

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from derive.report import layout
 from derive.report.errors import ReportError
-from derive.report.formulas import displayed, fits, fits_unbroken
+from derive.report.formulas import displayed, fits, sits_well
 from derive.report.model import (
     Alarm,
     Block,
@@ -177,7 +177,7 @@ def _row(row: Row) -> str:
 
 def _notes(block: Notes) -> str:
     """The notes have much room where all formulas are short, else as much as reasons have."""
-    short = all(fits_unbroken(note.latex, layout.NOTED_EM) for note in block.notes)
+    short = all(sits_well(note.latex, layout.NOTED_EM) for note in block.notes)
     columns = ("note", layout.NOTED_EM) if short else ("row", layout.FORMULA_EM)
     return "\n".join([*_label(block.label), *(_note(note, columns) for note in block.notes)])
 

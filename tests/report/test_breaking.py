@@ -178,6 +178,12 @@ def test_no_break_between_a_quantifier_and_its_colon() -> None:
     assert r"{\forall a < d_{\text{model}} :}\allowbreak" in inline(formula, 20.0)
 
 
+def test_a_short_left_side_stays_with_its_relation_behind_a_quantifier() -> None:
+    formula = r"\forall i < h:\ \forall t < n:\ A_{i\,t} = x_{1}+x_{2}"
+    for room in (12.0, 14.0):
+        assert lines_at(formula, room)[1].startswith("A_{i\\,t} =")
+
+
 def test_a_quantifier_without_a_colon_is_a_sign() -> None:
     assert [p.source for p in read(r"\forall i, x := 2")] == [
         *(r"\forall", "i", ",", "x", ":=", "2")
