@@ -122,12 +122,21 @@ INSIDE = Form(
 )
 FORMS = (OUTSIDE, INSIDE)
 
-MEAN = Given(equal(mu, mean_of(at(x))), r"$\mu$ is the mean over the features")
-SPREAD = Given(
-    equal(sigma, deviation_of(at(x), mu)),
-    r"$\sigma$ is the standard deviation over the features; the note does not say by what it "
-    r"divides, LayerNorm divides by $d_{\text{model}}$",
-)
+
+def statistics_of(row: Entry) -> tuple[Given, Given]:
+    """What mu and sigma are."""
+    return (
+        Given(equal(mu, mean_of(row)), r"$\mu$ is the mean over the features"),
+        Given(
+            equal(sigma, deviation_of(row, mu)),
+            r"$\sigma$ is the standard deviation over the features; the note does not say by what "
+            r"it divides, LayerNorm divides by $d_{\text{model}}$",
+        ),
+    )
+
+
+THE_ROW = at(x)
+MEAN, SPREAD = statistics_of(THE_ROW)
 
 
 def divisor_is(form: Form) -> Given:
@@ -141,14 +150,14 @@ def usable(form: Form, why: str = "the note divides by it") -> Given:
 USABLE = (usable(OUTSIDE), usable(INSIDE, "the same for the other form"))
 
 
-def centred(i: Any) -> Any:
+def centred(i: Any, row: Entry = THE_ROW) -> Any:
     """u = x - mu."""
-    return minus(x[i], mu)
+    return minus(row(i), mu)
 
 
-def jacobian(form: Form, i: Any, j: Any) -> Any:
+def jacobian(form: Form, i: Any, j: Any, row: Entry = THE_ROW) -> Any:
     """The derivative of component i of (x - mu) / s by x_j, in terms of mu, sigma and s."""
-    coupled = over(times(centred(i), centred(j)), times(d, form.coupling))
+    coupled = over(times(centred(i, row), centred(j, row)), times(d, form.coupling))
     return over(plus(one(i, j), times(-1, over(1, d)), times(-1, coupled)), s)
 
 
@@ -276,22 +285,33 @@ class Row:
 
 
 def row_of(
-    p: Prover, mean: Theorem, deviation: Theorem, divisor: Theorem, show: bool = True
+    p: Prover,
+    mean: Theorem,
+    deviation: Theorem,
+    divisor: Theorem,
+    show: bool = True,
+    row: Entry = THE_ROW,
 ) -> Row:
     squares = square_of_deviation(p, deviation)
     p.fact(p.order(less(0, s), (1, divisor)))
-    sums = sum_of_centred(p, mean, show)
-    return Row(mean, deviation, divisor, sums, squares)
+    return Row(mean, deviation, divisor, sum_of_centred(p, mean, show, row), squares)
 
 
-def sum_of_centred(p: Prover, mean: Theorem, show: bool = True) -> Theorem:
+def sum_of_centred(
+    p: Prover, mean: Theorem, show: bool = True, row: Entry = THE_ROW
+) -> Theorem:  # fmt: skip
     reason = r"the deviations from the mean add up to zero"
-    return p.equal(total(centred(a), a), 0, mean, reason=reason, show=show)
+    return p.equal(total(centred(a, row), a), 0, mean, reason=reason, show=show)
+
+
+def variance_in(deviation: Theorem) -> T.Term:
+    """The variance, from sigma = its root."""
+    return deviation.conclusion.children[1].children[0]
 
 
 def square_of_deviation(p: Prover, deviation: Theorem) -> Theorem:
-    """sigma^2 = the mean of u^2, and 0 <= sigma as a fact."""
-    value = p.term(variance_of(at(x), mu))
+    """sigma^2 = the variance, and 0 <= sigma as a fact."""
+    value = variance_in(deviation)
     p.fact(p.nonneg(value))
     p.fact(p.order(at_most(0, sigma), (1, deviation)))
     return p.equal(square(sigma), value, deviation, show=False)
@@ -304,8 +324,25 @@ def in_terms_of_x(
     if form is OUTSIDE:
         return spelled_out(p, positive, deviation, mean)
     squares = square_of_deviation(p, deviation)
-    room = less(0, plus(variance_of(at(x), mu), epsilon))
+    room = T.lt(T.ZERO, T.add(variance_in(deviation), p.term(epsilon)))
     return spelled_out(p, p.order(room, (1, positive), (-1, squares)), mean)
+
+
+def smoothness(p: Prover, form: Form, row: Row, positive: Theorem) -> list[Theorem]:
+    """What the derivative of the normalised row asks for: nothing under a root or below is 0.
+
+    For epsilon outside the root, 0 < sigma has to be among what is known.
+    """
+    room = in_terms_of_x(p, form, row.mean, row.deviation, positive)
+    divisor = room.conclusion.children[1]
+    if form is INSIDE:
+        nonzero = T.negate(T.eq(T.fn("sqrt", divisor), T.ZERO))
+        return [room, search.decided(nonzero, [room])]
+    wanted = p.formula(less(0, sigma))
+    spread = next(t for t in p.known() if t.conclusion is wanted)
+    variance = T.lt(T.ZERO, variance_in(row.deviation))
+    under = spelled_out(p, p.order(variance, (1, spread, spread), (-1, row.squares)), row.mean)
+    return [under, search.decided(T.negate(T.eq(divisor, T.ZERO)), [room])]
 
 
 Learner = Callable[[Prover, list[Theorem], frozenset[T.Term | str]], None]

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from derive import search
 from derive.claim import Added, Claim, Correction, Example, Given, Script
 from derive.claims import DERIVATIONS, INTERVIEW
 from derive.claims._norms import (
@@ -44,7 +43,6 @@ from derive.claims._norms import (
     g,
     gamma,
     half,
-    in_terms_of_x,
     jacobian,
     mean_of,
     mu,
@@ -58,6 +56,7 @@ from derive.claims._norms import (
     s,
     same_normalised,
     sigma,
+    smoothness,
     spelled_out,
     square,
     square_of_deviation,
@@ -622,23 +621,12 @@ def row_given(form: Form) -> tuple[Given, ...]:
     return MEAN, SPREAD, usable(form), divisor_is(form)
 
 
-def smoothness(p: Prover, form: Form, row: Row) -> list[Theorem]:
-    """What the derivative of the normalised row asks for: nothing under a root or below is 0."""
-    room = in_terms_of_x(p, form, row.mean, row.deviation, p.hyp(2))
-    divisor = room.conclusion.children[1]
-    if form is INSIDE:
-        nonzero = T.negate(T.eq(T.fn("sqrt", divisor), T.ZERO))
-        return [room, search.decided(nonzero, [room])]
-    spread = p.known()[-1]  # 0 < sigma
-    variance = T.lt(T.ZERO, p.term(variance_of(at(x), mu)))
-    under = spelled_out(p, p.order(variance, (1, spread, spread), (-1, row.squares)), row.mean)
-    return [under, search.decided(T.negate(T.eq(divisor, T.ZERO)), [room])]
-
-
 def prove_jacobian(form: Form) -> Script:
     def smooth(p: Prover) -> Theorem:
         row = row_facts(p, show=False)
-        raw = p.gradient(GradientIs(normalised(form, at(x), a), x, b, 0), *smoothness(p, form, row))
+        raw = p.gradient(
+            GradientIs(normalised(form, at(x), a), x, b, 0), *smoothness(p, form, row, p.hyp(2))
+        )
         spread = row.deviation if form is OUTSIDE else row.squares
         for definition in (row.mean, spread, row.divisor):
             raw = named(p, definition, raw)
@@ -1113,7 +1101,7 @@ def prove_vjp(form: Form) -> Script:
         written = spelled_out(p, smooth, row.divisor, spread, row.mean)
         raw = p.gradient(
             GradientIs(loss(whole_output(form))[()], x, b, 0),
-            written, *smoothness(p, form, row),
+            written, *smoothness(p, form, row, p.hyp(2)),
         )  # fmt: skip
         for definition in (row.mean, spread, row.divisor):
             raw = named(p, definition, raw)
