@@ -28,10 +28,10 @@ def replaced(t: Term, rule: Theorem) -> Theorem:
     if pattern.op != "eq":
         raise KernelError(f"replace: {rule.conclusion} is not an equation")
     made = _Replacing(rule, tuple(variables), pattern.children[0]).walk(t, 0)
-    return _same(t) if made is None else made
+    return same(t) if made is None else made
 
 
-def _same(t: Term) -> Theorem:
+def same(t: Term) -> Theorem:
     """t = t."""
     x = T.var("_x", "real")
     law = infer("generalise", [infer("linear-combination", [], T.eq(x, x), 0, ())], x)
@@ -70,7 +70,7 @@ class _Replacing:
             if inner is None:
                 continue
             if changed is None:
-                changed = _same(t)
+                changed = same(t)
             now = list(changed.conclusion.children[1].children)
             now[k] = hole
             template = T.eq(t, _with_children(t, now))

@@ -12,6 +12,7 @@ from typing import Any
 
 import sympy as sp
 
+from derive import rewriting
 from derive.convert import Converter
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem, infer
@@ -19,18 +20,15 @@ from derive.kernel.terms import Term
 from derive.language import (
     at_most,
     both,
-    dim,
     equal,
     exists,
     forall,
     implies,
     index,
-    integer,
     less,
     minus,
     natural,
     negation,
-    over,
     plus,
     power,
     sequence,
@@ -174,22 +172,19 @@ def clear_column(p: Prover, none: Theorem, goal: Term) -> Theorem:
     return _solved(p, goal, unit, p.order, zero)
 
 
-def outside(p: Prover) -> Theorem:
-    """For all j < last: delta(j, last) = 0, as j is not last."""
-    low, high = integer("x"), integer("y")
-    gap, delta = minus(high, low), _one(low, high)
-    product = p.equal(times(delta, gap), 0, show=False)
-    with p.supposing(less(low, high)) as below:
-        inverse = p.cancel(gap, below)
-        law = p.discharge(
-            p.equal(delta, 0, (over(1, gap), product), (times(-1, delta), inverse), show=False),
-            below,
-        )
-    size = dim("q")
-    any_, j = index("a", size), index("b", last)
-    inside = p.order(less(any_, size))
-    every = p.at(p.for_all(inside, size, any_), last)
-    apart = p.mp(p.at(p.for_all(law, low, high), j, last), p.at(every, j))
+def outside(p: Prover, bound: Any) -> Theorem:
+    """For all j < bound: delta(j, bound) = 0, as j is not the bound."""
+    low, high = T.var("_x", "int"), T.var("_y", "int")
+    gap, delta = T.sub(high, low), T.delta(low, high)
+    product = p.equal(T.mul(delta, gap), 0, show=False)
+    with p.supposing(T.lt(low, high)) as below:
+        uses = ((T.inv(gap), product), (T.neg(delta), p.cancel(gap, below)))
+        law = p.discharge(p.equal(delta, 0, *uses, show=False), below)
+    size, limit = T.var("_q", "dim"), p.term(bound)
+    some, j = T.var("_s", "fin", size), T.var("_j", "fin", limit)
+    inside = p.order(T.lt(some, size))
+    every = p.at(p.for_all(inside, size, some), limit)
+    apart = p.mp(p.at(p.for_all(law, low, high), j, limit), p.at(every, j))
     return p.for_all(apart, j)
 
 
@@ -261,13 +256,18 @@ def extend(p: Prover, positive: Theorem, every: Theorem, nonzero: Theorem, goal:
     final = times(-1, dot(A, p_row, w, last))
     there = _one(place, last)
     entry = plus(times(there, final), times(minus(1, there), q, w[place]))
-    apart = outside(p)
+    apart, here = outside(p, last), p.equal(_one(last, last), 1, show=False)
 
     def split(term: Term, rest: Any, *using: Any) -> Theorem:
         """A sum over all columns is that over the first ones, and the last term."""
         unrolled = infer("unroll", [], "sum", p.term(last), term.children[1])
-        start = p.equal(term, unrolled.conclusion.children[0], show=False)
-        plain = p.replace(unrolled.conclusion.children[1], apart)
+        columns = unrolled.conclusion.children[0].children[0]
+        start = p.rewrite(
+            p.equal(term.children[0], columns, show=False),
+            rewriting.same(term),
+            lambda size: T.eq(term, T.total(size, term.children[1])),
+        )
+        plain = p.replace(unrolled.conclusion.children[1], apart, here)
         end = p.equal(plain.conclusion.children[1], rest, *using, show=False)
         return p.linked(start, unrolled, plain, end)
 

@@ -13,12 +13,16 @@ import sympy as sp
 
 from derive.claim import Claim, Correction, Example, Given
 from derive.claims import INTERVIEW
+from derive.claims._dimension import null_vector_law, outside
 from derive.claims._network import (
     Entry,
     X,
     a,
+    before,
     c,
     d,
+    f,
+    j,
     m,
     n,
     row,
@@ -28,13 +32,14 @@ from derive.claims._network import (
     x,
 )
 from derive.kernel import terms as T
-from derive.kernel.rules import Theorem, infer
+from derive.kernel.rules import Item, Theorem, infer
 from derive.kernel.terms import Term
 from derive.language import (
     at_most,
     both,
     dim,
     equal,
+    exists,
     forall,
     implies,
     index,
@@ -251,6 +256,112 @@ INTERPOLATION = Claim(
     remark=r"The network has $d_{\text{model}} = 1$, $W_1 = 1$, $b_1 = -x_j$, $W_2 = w_j$ and "
     r"$b_2 = y_0$. Its $N + k$ units meet the points $0, \dots, N + k$ exactly, whatever the $y$ "
     "are. Any finite list of different points can be put in order and continued.",
+    expected=Verdict.PROVED,
+)  # fmt: skip
+
+# how many points a given hidden layer can serve
+
+point = index("i", f + 2)
+places, targets = tensor("x", f + 2, d), tensor("y", f + 2)
+weights, bias = tensor("w", f), real("beta")
+VECTOR = "_v"
+
+
+def fitted(at: Any) -> Any:
+    """What an output with these weights and this bias makes of a point."""
+    return plus(total(times(weights[j], relu(before(row(places, at), j))), j), bias)
+
+
+UNFITTED = exists(
+    targets,
+    forall([weights, bias], negation(forall(point, equal(fitted(point), targets[point])))),
+)
+
+
+def prove_capacity(p: Prover) -> Theorem:
+    law = null_vector_law(p)
+    feature, unit = T.var("_q", "nat"), p.term(relu(before(row(places, point), j)))
+    is_bias = T.delta(feature, p.term(f))
+    of_unit = T.substitute(unit, {p.term(j): feature})
+    entry = T.add(is_bias, T.mul(T.sub(T.ONE, is_bias), of_unit))
+    matrix = T.Lam(2, T.abstract(entry, (feature, p.term(point))))
+    some = p.at(law, f + 1, 0, matrix)
+    with p.supposing(T.instantiate(some.conclusion.children[-1], (VECTOR,))) as case:
+        theorem = out_of_reach(p, p.part(case, 0), p.part(case, 1), unit)
+    return p.note(
+        infer("choose", [some, theorem], VECTOR),
+        "but the targets are not all 0",
+    )
+
+
+def out_of_reach(p: Prover, positive: Theorem, every: Theorem, unit: Term) -> Theorem:
+    """No output meets targets to which all features are orthogonal."""
+    here, target = p.term(point), T.apply(VECTOR, p.term(point))
+
+    def orthogonal(number: Any) -> Theorem:
+        return p.mp(p.at(every, number), p.order(at_most(plus(number, 1), plus(f, 1))))
+
+    of_bias = p.equal(T.sum_over(here, target), 0, (1, orthogonal(f)), show=False)
+    own = orthogonal(j)
+    plain = p.replace(own.conclusion.children[0], outside(p, f))
+    of_unit = p.equal(
+        T.sum_over(here, T.mul(unit, target)), 0, (-1, plain), (1, own), show=False
+    )  # fmt: skip
+    p.note(of_bias, "take targets that are orthogonal to the constant")
+    p.note(of_unit, "and to what each unit makes of the points: so many equations have a solution")
+    met = p.formula(forall(point, equal(fitted(point), targets[point])))
+    met = T.substitute(met, {}, {"y": T.Lam(1, T.apply(VECTOR, T.bound(0)))})
+    with p.supposing(met) as case:
+        product = T.mul(target, p.term(fitted(point)))
+        same = p.equal(T.power(target, 2), product, (T.neg(target), p.at(case, point)), show=False)
+        p.note(case, "suppose that an output meets them")
+        length = p.sum_equal(same, point, reason="put it in the place of one target in each square")
+        unit_index = p.term(j)
+        items = (
+            Item(((0, ()),), T.ONE),
+            Item(((1, (unit_index,)),), p.term(weights[j]), (unit_index,)),
+            Item(((2, ()),), p.term(bias)),
+        )
+        premises = [length, p.for_all(of_unit, j), of_bias]
+        goal = T.eq(length.conclusion.children[0], T.ZERO)
+        zero = infer("linear-combination", premises, goal, 3, items)
+        p.note(zero, "which is 0, as the output is a combination of units and constant")
+        never = p.order(T.lt(T.ZERO, T.ZERO), (1, positive), (-1, zero))
+        nothing = p.equal(0, 0, show=False)
+        absurd = infer("contradiction", [nothing, infer("apart", [never])], T.negate(met))
+    refuted = infer("deny", [absurd], met)
+    every_output = p.for_all_tensors(p.for_all(refuted, bias), weights)
+    return p.exists(UNFITTED, T.Lam(1, T.apply(VECTOR, T.bound(0))), every_output)
+
+
+def twin_capacity(rng: np.random.Generator) -> Iterator[Trial]:
+    """The best output by least squares misses such targets; it meets one target fewer."""
+    from numeric import FeedForwardWeights, linear, relu
+
+    for width, hidden in ((1, 3), (3, 5), (4, 2), (1, 1)):
+        w = FeedForwardWeights.init(rng, width, hidden)
+        points = rng.standard_normal((hidden + 2, width))
+        units = relu(linear(points, w.w_1, w.b_1))
+        features = np.hstack([units, np.ones((hidden + 2, 1))])
+        wanted = np.linalg.svd(features.T)[2][-1]
+        best = features @ np.linalg.lstsq(features, wanted, rcond=None)[0]
+        yield differs(best, wanted, by=0.1, what=f"{hidden} units, {hidden + 2} points")
+        yield agree(features.T @ wanted, np.zeros(hidden + 1), "orthogonal targets")
+
+
+CAPACITY = Claim(
+    id="feed-forward/capacity",
+    title="No more than N + 1 points for N given units",
+    source=Source(
+        INTERVIEW, ("B21",),
+        "The non-linear transformation is there to let the model fit complex functions; how much N "
+        "hidden units can fit is not said. Here their weights are given, and $W_2$ and $b_2$ free.",
+    ),
+    statement=UNFITTED,
+    proof=prove_capacity,
+    twin=Twin("least squares over the outputs, at targets orthogonal to the units", twin_capacity),
+    remark=r"For $d_{ff} + 2$ points there are targets that no $W_2$ and $b_2$ meet, whatever the "
+    r"hidden layer is. So the hinges above are as few as can be.",
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -637,6 +748,7 @@ EXAMPLE = Claim(
 
 CLAIMS = (
     INTERPOLATION,
+    CAPACITY,
     ATTENTION,
     NORMALISATION,
     PURPOSE,

@@ -61,6 +61,7 @@ from derive.language import (
     index,
     less,
     minus,
+    negation,
     over,
     plus,
     power,
@@ -267,6 +268,20 @@ def all_lost():
     return forall(F.lost, implies(F.not_zero(F.lost, F.e4), every))
 
 
+def unfitted(number, act=lambda z: z):
+    """One point fewer, or outputs that go through ReLU."""
+    at, targets = index("i", number), tensor("y", number)
+    points = tensor("x", number, d)
+    units = total(times(R.weights[j], relu(before(row(points, at), j))), j)
+    met = forall(at, equal(act(plus(units, R.bias)), targets[at]))
+    return F.exists(targets, forall([R.weights, R.bias], negation(met)))
+
+
+def all_unfitted():
+    met = forall(R.point, equal(R.fitted(R.point), R.targets[R.point]))
+    return forall([R.targets, R.weights, R.bias], negation(met))
+
+
 UNDER_HYPOTHESES = [
     # (name, statement): false under the hypotheses of the claim
     ("shapes", implies(F.fits, shapes_with(r_1=d, c_1=f))),
@@ -297,6 +312,9 @@ UNDER_HYPOTHESES = [
     ("rank", both(F.DEPENDENT, all_normal())),
     ("narrowing", square_lost()),
     ("narrowing", all_lost()),
+    ("capacity", unfitted(f + 1)),
+    ("capacity", unfitted(f + 2, relu)),
+    ("capacity", all_unfitted()),
     ("input", R.INPUT.statement),
     ("input", equal(total(plus(R.normalised(a), R.attention[a]), a), 0)),
 ]  # fmt: skip
