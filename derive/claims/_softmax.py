@@ -14,7 +14,7 @@ import sympy as sp
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem, infer
 from derive.kernel.terms import Lam, Term
-from derive.language import at_most, dim, equal, forall, index, less, over, plus, times, total
+from derive.language import at_most, dim, equal, forall, index, less, over, plus, real, times, total
 from derive.prover import Prover
 
 m = dim("m")
@@ -202,6 +202,12 @@ def fails_at(goal: Term, failing: Theorem, *values: Term | Lam) -> Theorem:
     for level, value in zip(reversed(levels[:-1]), reversed(values), strict=True):
         failing = infer("not-forall", [failing], T.negate(level), value)
     return failing
+
+
+def itself(p: Prover, t: Term) -> Theorem:
+    """t = t, without a normal form of t."""
+    x = real("x")
+    return p.at(p.for_all(p.equal(x, x, show=False), x), t)
 
 
 def put_in(p: Prover, theorem: Theorem, *equations: Theorem, right_only: bool = False) -> Theorem:
