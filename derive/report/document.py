@@ -78,6 +78,7 @@ def _topic_title(topic: str) -> str:
 
 
 _TOPICS: Final = {
+    "attention-average": "Attention as an average",
     "multi-head": "Multi-head attention",
     "multi-head-backward": "Multi-head attention, backward",
     "feed-forward": "Feed-forward network",
