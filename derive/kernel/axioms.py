@@ -104,6 +104,15 @@ def _log_product(a: Term, b: Term) -> Term:
     return _when(positive, T.eq(T.fn("log", T.mul(a, b)), total))
 
 
+def _sin_upper(x: Term) -> Term:
+    return _when(T.le(T.ZERO, x), T.le(_sin(x), x))
+
+
+def _sin_lower(x: Term) -> Term:
+    bound = T.sub(x, T.div(T.power(x, 3), T.num(6)))
+    return _when(T.le(T.ZERO, x), T.le(bound, _sin(x)))
+
+
 def _inverse(x: Term) -> Term:
     return _when(T.negate(T.eq(x, T.ZERO)), T.eq(T.mul(T.inv(x), x), T.ONE))
 
@@ -122,6 +131,14 @@ _LIST: Final = (
     Axiom(
         "cos-one", 1, _cos_one, r"\cos x=1\Rightarrow\exists k\in\mathbb Z:\ x=2\pi k",
         r"\cos x=1", f"{_RUDIN}, Theorem 8.7",
+    ),
+    Axiom(
+        "sin-upper", 1, _sin_upper, r"\sin x\le x", r"x\ge0",
+        f"{_RUDIN}, Theorem 5.15 (Taylor's theorem, order 1)",
+    ),
+    Axiom(
+        "sin-lower", 1, _sin_lower, r"x-\tfrac16x^3\le\sin x", r"x\ge0",
+        f"{_RUDIN}, Theorem 5.15 (Taylor's theorem, order 3)",
     ),
     Axiom(
         "pi-irrational", 2, _pi_irrational, r"m=\pi n\Rightarrow n=0", r"m,n\in\mathbb Z",

@@ -36,7 +36,7 @@ def test_the_lists_are_closed() -> None:
         "abs-nonneg", "abs-nonpos", "cos-add", "cos-one", "det-identity", "det-product",
         "det-transpose", "exp-increasing", "floor-lower", "floor-upper", "inverse", "log-product",
         "log-tangent", "max-left", "max-right", "min-left", "min-right", "pi-irrational",
-        "pythagoras", "sin-add",
+        "pythagoras", "sin-add", "sin-lower", "sin-upper",
     ]  # fmt: skip
     assert sorted(EVALUATIONS) == [
         "abs-square", "derivative-table", "exp-add", "exp-log", "expectation-linearity", "log-exp",
@@ -83,6 +83,8 @@ BEYOND = {
     "log-product": (T.num(-1), T.num(-2)),
     "log-tangent": (ZERO,),
     "exp-increasing": (ONE, ONE),
+    "sin-upper": (T.num(-1),),
+    "sin-lower": (T.num(-1),),
 }
 
 
@@ -110,6 +112,27 @@ def test_log_product_needs_both_signs(args: tuple[Term, Term]) -> None:
     condition, conclusion = axiom("log-product", *args).conclusion.children
     assert not World(0).truth(condition)
     assert not World(0).truth(conclusion)
+
+
+def test_the_bounds_of_the_sine_are_of_no_use_before_their_condition_is_shown() -> None:
+    x = T.var("x", "real")
+    for name in ("sin-upper", "sin-lower"):
+        refused("modus-ponens", (axiom(name, x), axiom("pythagoras", x)))
+        refused("decide", (), axiom(name, T.num(-1)).conclusion.children[1])
+
+
+@pytest.mark.parametrize("q", [Fraction(1, 100), 1, Fraction(5, 2), 7, 100])
+def test_the_bounds_of_the_sine_are_no_sharper_than_they_may_be(q: Fraction | int) -> None:
+    """Each of them holds, and fails if it is moved by the next term of the series."""
+    x, world = T.num(q), World(0)
+    upper, lower = (axiom(name, x).conclusion.children[1] for name in ("sin-upper", "sin-lower"))
+    assert world.truth(upper)
+    assert world.truth(lower)
+    if q <= 1:
+        sharper = T.sub(upper.children[1], T.num(Fraction(q) ** 3 / 5))
+        assert not world.truth(T.le(upper.children[0], sharper))
+        sharper = T.add(lower.children[0], T.num(Fraction(q) ** 5 / 100))
+        assert not world.truth(T.le(sharper, lower.children[1]))
 
 
 def _turns(world: World, exists: Term, k: int) -> bool:
