@@ -7,9 +7,11 @@ interview note multiplies rows from the right.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from derive.claim import Added, Claim, Example, Given
 from derive.claims import DERIVATIONS, INTERVIEW
@@ -985,6 +987,176 @@ CELL = Claim(
     expected=Verdict.PROVED,
 )  # fmt: skip
 
+other = tensor("y", d)
+
+
+def gap(entry: Any) -> Any:
+    return sp.Abs(minus(x[entry], other[entry]))
+
+
+def spread(unit: Any) -> Any:
+    """By how much the input of a unit can change: Sum_c |W_1| |x_c - y_c|."""
+    return total(times(sp.Abs(W_1[unit, c]), gap(c)), c)
+
+
+def bounded_product(p: Prover) -> Theorem:
+    """For all w, s, b: if s <= b and -s <= b, then w s <= |w| b."""
+    w, s_, b = real("omega"), real("sigma"), real("B")
+    goal = at_most(times(w, s_), times(sp.Abs(w), b))
+    with p.supposing(both(at_most(s_, b), at_most(times(-1, s_), b))) as known:
+        above, below = p.part(known, 0), p.part(known, 1)
+
+        def positive(case: Theorem) -> Theorem:
+            size = p.mp(p.axiom("abs-nonneg", w), case)
+            return p.order(goal, (1, case, above), (b, size))
+
+        def negative(case: Theorem) -> Theorem:
+            low = p.order(at_most(w, 0), (1, case))
+            size = p.mp(p.axiom("abs-nonpos", w), low)
+            return p.order(goal, (1, low, below), (b, size))
+
+        law = p.cases(p.dichotomy(0, w), positive, negative)
+    return p.for_all(p.discharge(law, known), w, s_, b)
+
+
+def at_most_its_size(p: Prover, s_: Any) -> Theorem:
+    """s <= |s| and -s <= |s|."""
+    both_sides = both(at_most(s_, sp.Abs(s_)), at_most(times(-1, s_), sp.Abs(s_)))
+    sides = both_sides.args
+
+    def positive(case: Theorem) -> Theorem:
+        size = p.mp(p.axiom("abs-nonneg", s_), case)
+        return p.both(p.order(sides[0], (1, size)), p.order(sides[1], (1, size), (2, case)))
+
+    def negative(case: Theorem) -> Theorem:
+        low = p.order(at_most(s_, 0), (1, case))
+        size = p.mp(p.axiom("abs-nonpos", s_), low)
+        return p.both(p.order(sides[0], (1, size), (2, low)), p.order(sides[1], (1, size)))
+
+    return p.cases(p.dichotomy(0, s_), positive, negative)
+
+
+def relu_moves_less(p: Prover) -> Theorem:
+    """For all u, v, b: if u - v <= b and v - u <= b, then ReLU(u) - ReLU(v) <= b."""
+    one_, two, b = real("u"), real("v"), real("B")
+    goal = at_most(minus(relu(one_), relu(two)), b)
+    with p.supposing(both(at_most(minus(one_, two), b), at_most(minus(two, one_), b))) as known:
+        first, second = p.part(known, 0), p.part(known, 1)
+
+        def at_least(case: Theorem) -> Theorem:
+            return p.order(at_most(two, relu(two)), (1, p.mp(p.axiom("max-right", 0, two), case)))
+
+        above = p.cases(p.dichotomy(0, two), at_least, lambda case: p.order(
+            at_most(two, relu(two)), (1, case)))  # fmt: skip
+
+        def active(case: Theorem) -> Theorem:
+            value = p.mp(p.axiom("max-right", 0, one_), case)
+            return p.order(goal, (-1, value), (1, first), (1, above))
+
+        def idle(case: Theorem) -> Theorem:
+            value = p.mp(p.axiom("max-left", 0, one_), p.order(at_most(one_, 0), (1, case)))
+            return p.order(goal, (-1, value), (Fraction(1, 2), first), (Fraction(1, 2), second))
+
+        law = p.cases(p.dichotomy(0, one_), active, idle)
+    return p.for_all(p.discharge(law, known), one_, two, b)
+
+
+def prove_lipschitz(p: Prover) -> Theorem:
+    here, there = row(x), row(other)
+    product, move = bounded_product(p), relu_moves_less(p)
+
+    def scaled(weight: Any, difference: Any, bound: Any, up: Theorem, down: Theorem) -> Theorem:
+        """weight * difference <= |weight| * bound."""
+        sides = p.both(
+            p.order(at_most(difference, bound), (1, up)),
+            p.order(at_most(times(-1, difference), bound), (1, down)),
+        )
+        return p.mp(p.at(product, weight, difference, bound), sides)
+
+    step = minus(x[c], other[c])
+    sizes = at_most_its_size(p, step)
+    up, down = p.part(sizes, 0), p.part(sizes, 1)
+    forth = p.sum_order(scaled(W_1[j, c], step, gap(c), up, down), c)
+    back = p.sum_order(scaled(W_1[j, c], minus(other[c], x[c]), gap(c), down, up), c)
+    z, z_other = before(here, j), before(there, j)
+    inputs_ = p.note(
+        p.both(
+            p.order(at_most(minus(z, z_other), spread(j)), (1, forth)),
+            p.order(at_most(minus(z_other, z), spread(j)), (1, back)),
+        ),
+        "what a unit receives changes by no more than this, in either direction",
+    )
+    swapped = p.both(p.part(inputs_, 1), p.part(inputs_, 0))
+    passed = p.both(
+        p.mp(p.at(move, z, z_other, spread(j)), inputs_),
+        p.mp(p.at(move, z_other, z, spread(j)), swapped),
+    )
+    p.note(passed, "ReLU changes by no more than its input")
+    rise, fall = p.part(passed, 0), p.part(passed, 1)
+    ahead_, behind_ = minus(relu(z), relu(z_other)), minus(relu(z_other), relu(z))
+    first = p.sum_order(scaled(W_2[a, j], ahead_, spread(j), rise, fall), j)
+    second = p.sum_order(scaled(W_2[a, j], behind_, spread(j), fall, rise), j)
+    return p.for_all(by_sides(p, first, second), a)
+
+
+def output_change(out: Any) -> Any:
+    return minus(network(row(x), out), network(row(other), out))
+
+
+def output_bound(out: Any) -> Any:
+    return total(times(sp.Abs(W_2[out, j]), spread(j)), j)
+
+
+def by_sides(p: Prover, first: Theorem, second: Theorem) -> Theorem:
+    """|s| <= b from s <= b and -s <= b."""
+    change_, bound = output_change(a), output_bound(a)
+    goal = at_most(sp.Abs(change_), bound)
+
+    def positive(case: Theorem) -> Theorem:
+        size = p.mp(p.axiom("abs-nonneg", change_), case)
+        return p.order(goal, (-1, size), (1, first))
+
+    def negative(case: Theorem) -> Theorem:
+        low = p.order(at_most(change_, 0), (1, case))
+        size = p.mp(p.axiom("abs-nonpos", change_), low)
+        return p.order(goal, (-1, size), (1, second))
+
+    theorem = p.cases(p.dichotomy(0, change_), positive, negative)
+    return p.note(theorem, "add up the units; whichever sign the change of the output has")
+
+
+def twin_lipschitz(rng: np.random.Generator) -> Iterator[Trial]:
+    from numeric import feed_forward
+
+    for w in networks(rng):
+        points, near = rng.standard_normal((2, 6, w.d_model))
+        change_ = np.abs(feed_forward(points, w) - feed_forward(near, w))
+        bound = np.abs(points - near) @ np.abs(w.w_1) @ np.abs(w.w_2)
+        yield bounded(change_, bound, f"width {w.d_model}", tolerance=1e-12)
+    one_sided = zero_network(2, 3)
+    one_sided.w_1[:], one_sided.w_2[:], one_sided.b_1[:] = 1, 1, 9
+    points, near = np.array([[1.0, 2.0]]), np.array([[0.5, 1.0]])
+    change_ = feed_forward(points, one_sided) - feed_forward(near, one_sided)
+    yield agree(change_, np.full((1, 2), 4.5), "the bound is met")
+
+
+LIPSCHITZ = Claim(
+    id="feed-forward/lipschitz",
+    title="How fast the output can change",
+    source=Source(
+        DERIVATIONS, ("A22",),
+        r"$\mathrm{FFN}(x) = W_2\,\mathrm{ReLU}(W_1 x + b_1) + b_2$; how far apart the outputs "
+        "of two inputs can be is not said.",
+    ),
+    statement=forall(a, at_most(sp.Abs(output_change(a)), output_bound(a))),
+    proof=prove_lipschitz,
+    twin=Twin("changes of the output against the bound, and a case that meets it", twin_lipschitz),
+    remark="In matrices, with absolute values entry by entry: "
+    r"$|\mathrm{FFN}(x) - \mathrm{FFN}(y)| \le |W_2|\,|W_1|\,|x - y|$. So the network is "
+    "continuous.",
+    expected=Verdict.PROVED,
+)  # fmt: skip
+
 # ---------------------------------------------------------------------- how non-linear it is
 
 o = index("o", d)
@@ -1240,6 +1412,7 @@ CLAIMS = (
     COLLAPSE,
     COLLAPSED_COUNT,
     CELL,
+    LIPSCHITZ,
     NOT_AFFINE,
     IDENTITY,
 )

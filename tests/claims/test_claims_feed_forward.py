@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -53,6 +54,7 @@ from derive.kernel.normal import Normaliser, literal
 from derive.kernel.terms import KernelError
 from derive.language import (
     GradientIs,
+    at_most,
     both,
     equal,
     forall,
@@ -89,9 +91,14 @@ MATHEMATICAL = [q for q in BY_NAME if BY_NAME[q].statement is not None]
 # ---------------------------------------------------------------------- every claim
 
 
+@cache
+def settled(name):
+    return assert_settled(BY_NAME[name])
+
+
 @pytest.mark.parametrize("name", BY_NAME)
 def test_verdict_and_replay(name):
-    assert_settled(BY_NAME[name])
+    assert settled(name).id == BY_NAME[name].id
 
 
 @pytest.mark.parametrize("name", MATHEMATICAL)
@@ -117,7 +124,7 @@ def test_expected_verdicts_and_places():
 
 
 def test_what_is_assumed():
-    axioms = {q: {v.name for v in settle(BY_NAME[q]).result.axioms} for q in MATHEMATICAL}
+    axioms = {q: {v.name for v in settled(q).axioms} for q in MATHEMATICAL}
     gradients = {q for q in MATHEMATICAL if q.startswith("gradient")} | {"jacobian"}
     with_table = {q for q, names in axioms.items() if "derivative-table" in names}
     assert with_table == gradients | {"zero-gradients"}
@@ -129,12 +136,12 @@ def test_what_is_assumed():
 
 @pytest.mark.parametrize("name", [q for q in MATHEMATICAL if q not in OF_KIND[Verdict.REFUTED]])
 def test_every_hypothesis_is_used(name):
-    assert all(h.used for h in settle(BY_NAME[name]).result.hypotheses)
+    assert all(h.used for h in settled(name).hypotheses)
 
 
 def test_counterexamples_are_exact():
     shown = {
-        q: [v.latex for v in settle(BY_NAME[q]).result.counterexamples]
+        q: [v.latex for v in settled(q).counterexamples]
         for q in OF_KIND[Verdict.REFUTED] | {"not-affine"}
     }
     assert shown == {
@@ -208,6 +215,12 @@ PLAIN_MUTANTS = [
     ("collapse", forall(a, equal(network(row(x), a), F.collapsed(row(x), a)))),
     ("cell", forall(a, equal(network(row(x), a), shut_gate()))),
     ("cell", forall(a, equal(after(row(x)), F.gated(row(x), a)))),
+    ("lipschitz", forall(a, at_most(sp.Abs(F.output_change(a)),
+                                    times(sp.Rational(1, 2), F.output_bound(a))))),
+    ("lipschitz", forall(a, less(sp.Abs(F.output_change(a)), F.output_bound(a)))),
+    ("lipschitz", forall(a, at_most(sp.Abs(F.output_change(a)), total(F.gap(c), c)))),
+    ("lipschitz", forall(a, at_most(
+        F.output_change(a), total(times(W_2[a, j], F.spread(j)), j)))),
     ("not-affine", F.NOT_AFFINE.statement),
     ("not-affine", equal(*F.midpoint(F.o))),
     ("one-unit", forall(a, equal(network(row(x), a), network(row(x), a, lambda z: z)))),
