@@ -83,6 +83,12 @@ def batch_loss(act: Callable[[Any], Any] = relu) -> Any:
     return total(times(G[t, a], network(row(X, t), a, act)), t, a)
 
 
+ROOT_SLOPE = (
+    r"for $z > 0$ the root is $z$, for $z < 0$ it is $-z$: what the table gives for the slope is the "
+    "gate"
+)
+
+
 def root_form(z: Any) -> Any:
     """(z + sqrt(z^2)) / 2, which is ReLU(z)."""
     return times(sp.Rational(1, 2), plus(z, power(power(z, 2), sp.Rational(1, 2))))
@@ -165,7 +171,7 @@ def through_gates(p: Prover, gates: Theorem, goal: Any, place: tuple[Any, ...]) 
     raw = p.gradient(smooth, away)
     same = p.for_all_tensors(p.replace(batch_loss(root_form), law), goal.args[1])
     slope = p.mp(p.at(slope_law(p), z, M[t, j]), p.at(gates, t, j))
-    p.note(slope, "the slope of ReLU is the gate")
+    p.note(slope, ROOT_SLOPE)
     gated_value = p.replace(p.partial(raw, *place), p.for_all(slope, t, j))
     value = p.equal(gated_value.conclusion.children[1], goal.args[3], show=False)
     whole = p.linked(gated_value, value)
@@ -353,7 +359,7 @@ def prove_jacobian(p: Prover) -> Theorem:
         raw = p.gradient(GradientIs(output, X, (s, c), 0), away)
         same = p.for_all_tensors(p.replace(output, law), X)
         slope = p.mp(p.at(slope_law(p), z, row_gate[j]), p.at(gates, j))
-        p.note(slope, "the slope of ReLU is the gate")
+        p.note(slope, ROOT_SLOPE)
         gated_value = p.replace(p.partial(raw, s, c), p.for_all(slope, j))
         value = p.equal(
             gated_value.conclusion.children[1], jacobian(t, a, s, c),
