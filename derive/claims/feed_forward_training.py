@@ -84,7 +84,7 @@ def batch_loss(act: Callable[[Any], Any] = relu) -> Any:
 
 
 ROOT_SLOPE = (
-    r"for $z > 0$ the root is $z$, for $z < 0$ it is $-z$: what the table gives for the slope is the "
+    r"for $z > 0$ the root is $z$, for $z < 0$ it is $-z$: the slope that the table gives is the "
     "gate"
 )
 
