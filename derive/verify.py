@@ -255,8 +255,7 @@ def _premises_needed(root: Theorem, hypotheses: Sequence[Term]) -> frozenset[Ter
 
 def _steps(prover: Prover) -> tuple[StepView, ...]:
     return tuple(
-        StepView(latex.latex(line.theorem.conclusion), line.theorem.rule, _reason(line))
-        for line in prover.lines
+        StepView(latex.latex(line.shown), line.theorem.rule, _reason(line)) for line in prover.lines
     )
 
 
@@ -332,7 +331,9 @@ def _instance_text(conclusion: Term, values: Values) -> str:
     if at.op == "not":
         return _holding_text(at.children[0])
     if at.op not in ("eq", "le", "lt"):
-        return _denial_in_symbols(conclusion, values) if at is whole else latex.latex(T.negate(at))
+        if at is whole:
+            return _denial_in_symbols(conclusion, values)
+        return latex.latex(_tidied(T.negate(at)))
     try:
         sides = [latex.latex(Normaliser().term(c)) for c in at.children]
     except KernelError:
@@ -353,12 +354,36 @@ def _holding_text(p: Term) -> str:
     """A formula that holds though it is denied, evaluated in each of its instances."""
     if p.op == "forall" and p.data[0] == "fin" and p.children[0].op == "num":
         return r" \ \land\  ".join(_holding_text(part) for part in _instances(p))
-    if p.op not in ("eq", "le", "lt"):
-        return latex.latex(p)
-    try:
-        return latex.latex(T.map_children(p, lambda c, _: Normaliser().term(c)))
-    except KernelError:
-        return latex.latex(p)
+    return latex.latex(_tidied(p))
+
+
+def _tidied(p: Term, depth: int = 0) -> Term:
+    """The formula with the sides of its relations evaluated, also below quantifiers.
+
+    What holds for one or two indices is written out for each.
+    """
+    if p.op in ("eq", "le", "lt"):
+        try:
+            return T.map_children(p, lambda c, _: Normaliser().term(c))
+        except KernelError:
+            return p
+    if p.op not in ("forall", "exists"):
+        return T.map_children(p, lambda c, _: _tidied(c, depth)) if _is_connective(p) else p
+    sort, arity = p.data
+    if p.op == "forall" and sort == "fin" and p.children[0] in (T.ONE, T.num(2)):
+        return T.conj(*(_tidied(part, depth) for part in _instances(p)))
+    if sort == "tensor":
+        name = f"_{depth}"
+        inner = _tidied(T.instantiate(p.children[-1], (name,)), depth + 1)
+        body = T.abstract_tensor(inner, name, arity)
+        return T.quantified(p.op, sort, body, arity=arity)
+    x = T.var(f"_{depth}", sort, *p.children[:-1])
+    inner = _tidied(T.instantiate(p.children[-1], (x,)), depth + 1)
+    return T.forall(x, inner) if p.op == "forall" else T.exists(x, inner)
+
+
+def _is_connective(p: Term) -> bool:
+    return p.op in ("and", "or", "not", "imp")
 
 
 def _occurs(symbol: Term | str, t: Term) -> bool:

@@ -75,8 +75,3 @@ def test_brackets_stand_close():
         r"\forall t < n:\ \operatorname{Var}[q_{t}] = \mathbb{E}[k_{t}\,q_{t}]"
     )
     assert printed(equal(sp.KroneckerDelta(i, j + 1), x)) == "[j+1=i] = x"
-
-
-def test_a_first_power_is_not_written():
-    z = T.var("z", "real")
-    assert latex(T.mul(T.num(2), T.power(T.add(z, T.ONE), 1))) == "2\\,(z+1)"

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 import sympy as sp
 
+from derive import auto
 from derive import language as L
 from derive.claim import Added, Claim, Correction, Example, Given
 from derive.kernel.check import check
-from derive.kernel.rules import Theorem
+from derive.kernel.rules import Theorem, infer
 from derive.kernel.terms import KernelError
 from derive.prover import Prover
 from derive.result import Source, Verdict
@@ -147,6 +148,21 @@ def test_an_exact_counterexample_refutes() -> None:
 )
 def test_what_is_no_counterexample_refutes_nothing(example: Any) -> None:
     assert verdict(statement=FLOOR, counterexample=Example(example)) is Verdict.UNDECIDED
+
+
+def test_what_is_denied_is_shown_evaluated_below_its_quantifiers() -> None:
+    i, v = L.index("i", d), L.tensor("v", d)
+    never = L.negation(L.forall([x, i], L.equal(v[i] * x, x)))
+
+    def deny(p: Prover, target: Any) -> Theorem:
+        denial = p.assume(target.children[0])
+        always = auto.prove(p, denial.conclusion.children[0])
+        return infer("deny", [infer("contradiction", [always, denial], target)], denial.conclusion)
+
+    (shown,) = settle(
+        claim(statement=never, counterexample=Example({d: 2, v: [1, 1]}, deny))
+    ).result.counterexamples
+    assert shown.latex == r"\forall x \in \mathbb{R}:\ x = x = x"
 
 
 def test_a_counterexample_has_to_meet_the_hypotheses() -> None:

@@ -61,7 +61,7 @@ from derive.result import Source, Verdict
 from derive.twin import Trial, Twin
 from derive.twin import equal as agree
 
-ORDER = 18
+ORDER = 19
 
 
 G, by_head = tensor("G", n, d), tensor("g", h, n, d_v)
