@@ -213,7 +213,7 @@ UNIQUE_REAL = Claim(
     twin=Twin("positions that are a common period apart", twin_reals),
     expected=Verdict.REFUTED,
     remark="There is a common period at the widths 2, 4 and 8. At the other even widths the "
-    "second frequency is irrational, so that there is none; that is not proved here.",
+    "second frequency is irrational, so that there is none; this is shown below.",
 )  # fmt: skip
 
 
