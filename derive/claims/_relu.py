@@ -11,7 +11,7 @@ import sympy as sp
 from derive.claims import INTERVIEW
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem, infer
-from derive.language import at_most, call, relu, times
+from derive.language import at_most, call, equal, over, plus, real, relu, times
 from derive.prover import Prover
 from derive.result import Source
 
@@ -88,3 +88,33 @@ def absolute_at_least(p: Prover, t: Any, sign: int) -> Theorem:
         return p.order(goal, *([(2, known)] if other else []))
 
     return p.cases(p.dichotomy(0, t), case, case)
+
+
+x = real("x")
+brackets = equal(plus(inactive(x), inactive(neg(x))), plus(1, at_zero(x)))
+
+
+def count_brackets(p: Prover) -> Theorem:
+    """[x <= 0] + [x >= 0] = 1 + [x = 0], for every real x."""
+
+    def case(sign: Theorem) -> Theorem:
+        if sign.conclusion.op == "le":
+            return p.cases(p.dichotomy(x, 0), lambda other: at_the_kink(p, sign, other), apart)
+        return apart(sign)
+
+    def apart(sign: Theorem) -> Theorem:
+        none = p.equal(at_zero(x), 0, (over(1, x), bracket_law(p, x)), show=False)
+        return p.equal(*brackets.args, none, show=False)
+
+    theorem = p.cases(p.dichotomy(0, x), case, case)
+    return p.note(
+        p.for_all(theorem, x),
+        r"the brackets count $x\le0$, $x\ge0$ and $x=0$: only $0$ is counted twice",
+    )
+
+
+def at_the_kink(p: Prover, low: Theorem, high: Theorem) -> Theorem:
+    zero = infer("antisymmetry", [low, high])
+    formula = p.formula(brackets)
+    here = p.trivial(T.substitute(formula, {p.term(x): T.ZERO}))
+    return p.rewrite(zero, here, lambda hole: T.substitute(formula, {p.term(x): hole}))

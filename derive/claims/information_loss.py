@@ -21,7 +21,17 @@ import sympy as sp
 
 from derive import auto
 from derive.claim import Added, Claim, Correction, Example
-from derive.claims._relu import at_zero, bracket_law, by_sign, half, inactive, neg, of, source
+from derive.claims._relu import (
+    at_zero,
+    bracket_law,
+    by_sign,
+    count_brackets,
+    half,
+    inactive,
+    neg,
+    of,
+    source,
+)
 from derive.convert import Converter
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem, infer
@@ -145,35 +155,6 @@ def in_standard_errors(values: np.ndarray, claimed: float, what: str) -> Trial:
 
 
 # ---------------------------------------------------------------------- how many are inactive
-
-brackets = equal(plus(inactive(x), inactive(neg(x))), plus(1, at_zero(x)))
-
-
-def count_brackets(p: Prover) -> Theorem:
-    """[x <= 0] + [x >= 0] = 1 + [x = 0], for every real x."""
-
-    def case(sign: Theorem) -> Theorem:
-        if sign.conclusion.op == "le":
-            return p.cases(p.dichotomy(x, 0), lambda other: at_the_kink(p, sign, other), apart)
-        return apart(sign)
-
-    def apart(sign: Theorem) -> Theorem:
-        none = p.equal(at_zero(x), 0, (over(1, x), bracket_law(p, x)), show=False)
-        return p.equal(*brackets.args, none, show=False)
-
-    theorem = p.cases(p.dichotomy(0, x), case, case)
-    return p.note(
-        p.for_all(theorem, x),
-        r"the brackets count $x\le0$, $x\ge0$ and $x=0$: only $0$ is counted twice",
-    )
-
-
-def at_the_kink(p: Prover, low: Theorem, high: Theorem) -> Theorem:
-    zero = infer("antisymmetry", [low, high])
-    formula = p.formula(brackets)
-    here = p.trivial(T.substitute(formula, {p.term(x): T.ZERO}))
-    return p.rewrite(zero, here, lambda hole: T.substitute(formula, {p.term(x): hole}))
-
 
 both_shares = equal(plus(mean(inactive), mean(mirrored(inactive))), plus(1, mean(at_zero)))
 
