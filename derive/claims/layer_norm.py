@@ -60,6 +60,7 @@ from derive.claims._norms import (
     spelled_out,
     square,
     square_of_deviation,
+    statistics_of,
     sum_of_centred,
     summed,
     usable,
@@ -1513,6 +1514,68 @@ ROWS = Claim(
 )  # fmt: skip
 
 
+TOKEN = at(X, t)
+
+
+def prove_row_gradient(p: Prover) -> Theorem:
+    def then(_: Theorem) -> Theorem:
+        row = row_of(p, p.hyp(0), p.hyp(1), p.hyp(3), show=False, row=TOKEN)
+        raw = p.gradient(
+            GradientIs(normalised(OUTSIDE, TOKEN, c), X, (t_other, b), 0),
+            *smoothness(p, OUTSIDE, row, p.hyp(2)),
+        )
+        for definition in (row.mean, row.deviation, row.divisor):
+            raw = named(p, definition, raw)
+        value = p.equal(
+            p.partial(raw, t_other, b), times(one(t, t_other), jacobian(OUTSIDE, c, b, TOKEN)),
+            row.mean, show=False,
+        )  # fmt: skip
+        theorem = p.with_partial(raw, value, t_other, b)
+        p.note(theorem, r"as for a single row: every $X_{tc}$ gives $\delta_{tu} \delta_{cb}$")
+        return p.for_all(theorem, c)
+
+    return p.suppose(less(0, sigma), then, "suppose that row $t$ is not constant")
+
+
+def twin_row_gradient(rng: np.random.Generator) -> Iterator[Trial]:
+    """All derivatives of a small batch by complex steps, against the Jacobians of its rows."""
+    for size, width in ((1, 3), (3, 2), (2, 5)):
+        rows = rng.standard_normal((size, width))
+        steps = rows + 1e-30j * np.eye(size * width).reshape(size * width, size, width)
+        measured = hat(OUTSIDE, steps).imag.reshape(size, width, size, width) / 1e-30
+        claimed = np.zeros((size, width, size, width))
+        for k, row in enumerate(rows):
+            claimed[k, :, k] = jacobian_of_row(OUTSIDE, row).T
+        yield agree(measured, claimed, f"{size} rows of {width}")
+        if size > 1:
+            mixed = batch_hat(steps).imag.reshape(size, width, size, width) / 1e-30
+            yield differs(mixed[0, :, 1], claimed[0, :, 1], by=1e-3, what="BatchNorm")
+
+
+ROW_GRADIENT = Claim(
+    id="layer-norm/rows-gradient",
+    title="No token has a gradient through the LayerNorm of another",
+    source=Source(
+        DERIVATIONS, ("A32",), AXES + r" That $\sigma > 0$ where there is a derivative is not said."
+    ),
+    statement=implies(
+        less(0, sigma),
+        forall(
+            c,
+            GradientIs(normalised(OUTSIDE, TOKEN, c), X, (t_other, b),
+                       times(one(t, t_other), jacobian(OUTSIDE, c, b, TOKEN))),
+        ),
+    ),
+    given=(*statistics_of(TOKEN), usable(OUTSIDE), divisor_is(OUTSIDE)),
+    proof=prove_row_gradient,
+    defined=defined,
+    twin=Twin("derivatives of all rows by all entries, by complex steps", twin_row_gradient),
+    remark=r"$\mu$, $\sigma$ and $s$ belong to row $t$; for $u \ne t$ the derivative is "
+    r"$0$.",
+    expected=Verdict.PROVED,
+)  # fmt: skip
+
+
 def batch_hat(rows: Any) -> Any:
     from numeric import batch_norm
 
@@ -1706,6 +1769,7 @@ CLAIMS = (
     *ORTHOGONAL,
     *CONTRACTIONS,
     ROWS,
+    ROW_GRADIENT,
     BATCH_ROWS,
     DUALITY,
     BATCH_OF_ONE,

@@ -64,20 +64,33 @@ from derive.claims.layer_norm import output as normed
 from derive.claims.residual import (
     DIFFERENTIABLE_BRANCH,
     DIRECT_PATH,
+    PRODUCT_BOUNDS,
     L,
+    behind_layers,
+    bounded,
     climb,
     each_layer,
     f,
     in_layer,
     l,
     lemma,
+    length,
+    linear_branch,
+    lower_factor,
     m,
     no_factor,
+    of_norm,
     output,
+    product_up_to,
+    rhos,
+    same_length,
     tanh_branch,
     tanh_jacobian,
+    through,
     use,
+    v,
 )
+from derive.claims.residual import row as row_with
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem
 from derive.kernel.terms import KernelError
@@ -754,6 +767,125 @@ ALL_PAST = Claim(
 )  # fmt: skip
 
 
+def _parts(q: Prover, premise: Theorem) -> list[Theorem]:
+    if premise.conclusion.op != "and":
+        return [premise]
+    return [q.part(premise, k) for k in range(len(premise.conclusion.children))]
+
+
+def learn_layers(q: Prover, premises: list[Theorem], symbols: frozenset[T.Term | str]) -> None:
+    """What the premises say of the signs in the layers below L that are spoken of."""
+    parts = [t for p in premises for t in _parts(q, p)]
+    every = [t for t in parts if t.conclusion.op == "forall" and t.conclusion.data == ("nat", 0)]
+    for limit in parts:
+        if limit.conclusion.op != "lt" or limit.conclusion.children[0] not in symbols:
+            continue
+        known = [in_layer(q, t, limit.conclusion.children[0], limit) for t in every]
+        for t in known:
+            if t.conclusion.op in ("lt", "le"):
+                q.fact(t)
+        for t in known:
+            if t.conclusion.op == "eq":
+                with suppress(KernelError):  # only the divisor is known to be positive
+                    q.fact(q.order(T.lt(T.ZERO, t.conclusion.children[0]), (1, t)))
+
+
+# ---------------------------------------------------------------------- how much is left in Pre-LN
+
+divisors = sequence("s")
+SMALL_BRANCHES = both(
+    each_layer(l, less(0, divisors[l])),
+    each_layer(l, bounded(at(Ns, l), over(1, divisors[l]))),
+    each_layer(l, bounded(at(Js, l), times(rhos[l], divisors[l]))),
+    each_layer(l, at_most(rhos[l], 1)),
+)
+REMAINS = implies(
+    SMALL_BRANCHES,
+    at_most(times(product_up_to(lower_factor, L), length(at(g))), length(behind_layers(L))),
+)
+
+
+def prove_remains(p: Prover) -> Theorem:
+    law = p.for_all_tensors(lemma(PRODUCT_BOUNDS), Js)
+    law = p.at(law, p.lam(branch_step(l, b, a), l, b, a))
+
+    def then(case: Theorem) -> Theorem:
+        with p.supposing(less(l, L)) as limit:
+            positive, norm, branch = (in_layer(p, p.part(case, k), l, limit) for k in range(3))
+            p.fact(positive)
+            together = branch_behind_norm(p, norm, branch)
+        small = p.for_all(p.discharge(together, limit), l)
+        p.note(small, r"so $J_l N_l$ makes no row more than $\rho_l$ times as long")
+        bounds = use(p, law, p.hyp(0), p.hyp(1), small, p.part(case, 3))
+        return p.note(p.part(bounds, 0), "as for any residual blocks (see "
+                      "`residual/product-bounds`), with $J_l N_l$ for the Jacobian of the "
+                      "branch")  # fmt: skip
+
+    return p.suppose(SMALL_BRANCHES, then, r"suppose this; $s_l$ is the divisor of LayerNorm")
+
+
+def branch_behind_norm(p: Prover, norm: Theorem, branch: Theorem) -> Theorem:
+    """For all v: ||v J N|| <= rho ||v||, from the bounds of both factors."""
+
+    def through_branch(i: Any) -> Any:
+        return total(times(v[e], Js[l, e, i]), e)
+
+    def behind_both(i: Any) -> Any:
+        return through(at(v), lambda j, k: branch_step(l, j, k))(i)
+
+    first = p.at(branch, row_with(p, at(v)))
+    second = p.at(norm, row_with(p, through_branch))
+    entry = p.equal(behind_both(a), through(through_branch, at(Ns, l))(a), show=False)
+    same = same_length(p, p.for_all(entry, a))
+    together = p.order(
+        at_most(length(behind_both), times(rhos[l], length(at(v)))),
+        (-1, same), (1, second), (over(1, divisors[l]), first),
+    )  # fmt: skip
+    return p.for_all_tensors(together, v)
+
+
+def twin_remains(rng: np.random.Generator) -> Iterator[Trial]:
+    """Branches f(x) = J x whose largest singular value is a random share of s_l."""
+    from numeric import pre_norm, pre_norm_vjp
+
+    _, norm = branch_and_norm()
+    branch = linear_branch()
+    for width, depth in ((2, 1), (3, 0), (5, 4), (4, 9)):
+        plain = np.ones(width), np.zeros(width)
+        states, matrices = [rng.standard_normal((1, width))], []
+        shares = rng.random(depth)
+        for share in shares:
+            matrices.append(of_norm(rng, width, share * (states[-1].std() + EPSILON)))
+            states.append(pre_norm(branch, norm, states[-1], matrices[-1], plain))
+        gradient = cotangent = rng.standard_normal((1, width))
+        for point, matrix in zip(reversed(states[:-1]), reversed(matrices), strict=True):
+            gradient = pre_norm_vjp(branch, norm, point, matrix, plain, gradient)[0]
+        least = np.prod(1 - shares) * np.linalg.norm(cotangent)
+        yield below(least, np.linalg.norm(gradient), f"{depth} blocks of width {width}")
+
+
+REMAINING = Claim(
+    id="norm-placement/pre-ln-lower-bound",
+    title="How much of a gradient is left by L blocks of Pre-LN at least",
+    source=Source(
+        DERIVATIONS, ("A34",),
+        FLOWS + r" How small the branches have to be for something to arrive is not said. Here: "
+        r"$J_l$ makes rows at most $\rho_l s_l$ times as long with $\rho_l \le 1$, and $N_l$ at "
+        r"most $1/s_l$ times, as LayerNorm does (`layer-norm/contraction-outside`).",
+    ),
+    statement=REMAINS,
+    given=products(pre_step, r"$P_{l+1} = (I + J_l N_l)\,P_l$: the later layer stands left"),
+    proof=prove_remains,
+    defined=defined_by(learn_layers),
+    twin=Twin("lengths of gradients in front of stacks of Pre-LN blocks with linear branches",
+              twin_remains),
+    remark=r"A branch may be the steeper, the larger the spread of its input is. No such bound "
+    r"holds for Post-LN, where a gradient along $(1, \dots, 1)$ is lost: see "
+    r"`norm-placement/post-ln-gradient-sum`.",
+    expected=Verdict.PROVED,
+)  # fmt: skip
+
+
 # ---------------------------------------------------------------------- past the branches
 
 zs, ps = sequence("z", d), sequence("p", d)
@@ -798,22 +930,6 @@ def divided(k: Any) -> Any:
 DIVIDED = implies(
     both(at_most(0, epsilon), less(0, s), each_layer(l, at_most(s, sigmas[l]))), divided(L)
 )
-
-
-def learn_layers(q: Prover, premises: list[Theorem], symbols: frozenset[T.Term | str]) -> None:
-    """What the premises say of the signs in the layers below L that are spoken of."""
-    every = [t for t in premises if t.conclusion.op == "forall"]
-    for limit in premises:
-        if limit.conclusion.op != "lt" or limit.conclusion.children[0] not in symbols:
-            continue
-        known = [in_layer(q, t, limit.conclusion.children[0], limit) for t in every]
-        for t in known:
-            if t.conclusion.op in ("lt", "le"):
-                q.fact(t)
-        for t in known:
-            if t.conclusion.op == "eq":
-                with suppress(KernelError):  # only the divisor is known to be positive
-                    q.fact(q.order(T.lt(T.ZERO, t.conclusion.children[0]), (1, t)))
 
 
 def prove_divided(p: Prover) -> Theorem:
@@ -1123,6 +1239,7 @@ CLAIMS = (
     ADD_THEN_NORM,
     DIRECT,
     ALL_PAST,
+    REMAINING,
     POST_PATH,
     SPREAD_OF_SUM,
     HALVED_PATH,
