@@ -324,9 +324,8 @@ def _shown(work: _Work, values: Values) -> dict[str, str]:
 def _instance_text(conclusion: Term, values: Values) -> str:
     """The statement at the values, evaluated as far as exact arithmetic goes."""
     at = at_values(conclusion, {k: v for k, v in values.items() if _occurs(k, conclusion)})
-    for o in obligations(at):
-        if counterexample.refutation(o, {}) is not None:
-            return rf"{latex.latex(at)} \quad\text{{is undefined}}"
+    if _is_undefined(at):
+        return rf"{latex.latex(_up_to_inverses(_undefined_part(at)))} \quad\text{{is undefined}}"
     whole, at = at, _failing_part(at)
     if at.op == "not":
         return _holding_text(at.children[0])
@@ -397,20 +396,48 @@ def _instances(p: Term) -> list[Term]:
 
 def _failing_part(p: Term) -> Term:
     """The first instance or part that is false, as far as evaluation tells."""
-    parts: list[Term] = []
-    if p.op == "and":
-        parts = list(p.children)
-    elif p.op == "imp":
-        end = p.children[1]  # the premises are known to hold, perhaps by a proof
-        while end.op == "imp":
-            end = end.children[1]
-        parts = [end]
-    elif p.op == "forall" and p.data[0] == "fin" and p.children[0].op == "num":
-        parts = _instances(p)
-    for part in parts:
+    for part in _parts(p):
         if counterexample.refutation(part, {}) is not None:
             return _failing_part(part)
     return p
+
+
+def _undefined_part(p: Term) -> Term:
+    """The first instance or part that is undefined."""
+    for part in _parts(p):
+        if _is_undefined(part):
+            return _undefined_part(part)
+    return p
+
+
+def _is_undefined(p: Term) -> bool:
+    return any(counterexample.refutation(o, {}) is not None for o in obligations(p))
+
+
+def _parts(p: Term) -> list[Term]:
+    if p.op == "and":
+        return list(p.children)
+    if p.op == "imp":
+        end = p.children[1]  # the premises are known to hold, perhaps by a proof
+        while end.op == "imp":
+            end = end.children[1]
+        return [end]
+    if p.op == "forall" and p.data[0] == "fin" and p.children[0].op == "num":
+        return _instances(p)
+    return []
+
+
+def _up_to_inverses(t: Term) -> Term:
+    """`t` with numbers evaluated, but no inverse, so that one of 0 can be seen."""
+    inverted = any(s.op == "pow" and s.data < 0 for s in T.subterms(t))
+    if inverted and t.op in ("eq", "le", "lt", "mul", "pow"):
+        return T.map_children(t, lambda c, _: _up_to_inverses(c))
+    if inverted or T.is_formula(t):
+        return t
+    try:
+        return Normaliser().term(t)
+    except KernelError:
+        return t
 
 
 # ---------------------------------------------------------------------------- verdicts

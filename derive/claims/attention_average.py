@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Claim, Correction, Example, Given
+from derive.claim import Added, Claim, Correction, Example, Given
 from derive.claims import INTERVIEW
 from derive.claims._softmax import (
     delta,
@@ -49,6 +49,7 @@ from derive.language import (
     implies,
     index,
     less,
+    negation,
     over,
     plus,
     power,
@@ -395,6 +396,155 @@ COMMON = Claim(
     proof=prove_common,
     twin=Twin("outputs of NumPy attention for moved and for equal values", twin_common),
     expected=Verdict.PROVED,
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------------- with a mask
+
+M = tensor("M", n, m)
+mask = forall([t, i], either(equal(M[t, i], 0), equal(M[t, i], 1)))
+sees_a_key = forall(t, at_most(1, total(M[t, i], i)))
+
+
+def visible(t: Any, i: Any) -> Any:
+    """e^{S_ti} where key i is visible to query t, and 0 elsewhere."""
+    return times(M[t, i], sp.exp(S[t, i]))
+
+
+def masked(t: Any, i: Any) -> Any:
+    """The weight of key i: the softmax over the visible keys."""
+    return over(visible(t, i), total(visible(t, u), u))
+
+
+masked_average = forall(
+    t,
+    both(
+        forall(
+            i, both(at_most(0, masked(t, i)), implies(equal(M[t, i], 0), equal(masked(t, i), 0)))
+        ),
+        equal(total(masked(t, i), i), 1),
+    ),
+)
+
+
+def not_masked_out(q: Prover, mask: Theorem, i: Any) -> Theorem:
+    """0 <= M_ti."""
+    goal = at_most(0, M[t, i])
+    return q.cases(
+        q.at(mask, t, i), lambda none: q.order(goal, (1, none)), lambda one: q.order(goal, (1, one))
+    )
+
+
+def something_visible(q: Prover, mask: Theorem, sees: Theorem) -> Theorem:
+    """0 < Sum_u M_tu e^{S_tu}: else every M_tu would be 0."""
+    bottom = total(visible(t, u), u)
+    goal = q.formula(less(0, bottom))
+
+    def empty(none: Theorem) -> Theorem:
+        apart = 1 - delta(k, u)
+        others = q.sum_order(
+            q.order(
+                at_most(0, times(power(apart, 2), visible(t, u))),
+                (sp.exp(S[t, u]), q.square(apart), not_masked_out(q, mask, u)),
+            ), u,
+        )  # fmt: skip
+        hidden = q.order(at_most(M[t, k], 0), (sp.exp(-S[t, k]), none), (sp.exp(-S[t, k]), others))
+        absurd = q.order(at_most(1, 0), (1, q.at(sees, t)), (1, q.sum_order(hidden, k)))
+        return infer("contradiction", [absurd, q.trivial(negation(at_most(1, 0)))], goal)
+
+    return q.cases(q.dichotomy(bottom, 0), empty, lambda above: above)
+
+
+def prove_masked(q: Prover) -> Theorem:
+    reasons = ["let $M$ say for every query which keys it may attend to"]
+    return under(q, mask, reasons, lambda zero_one: average_of_visible(q, zero_one))
+
+
+def average_of_visible(q: Prover, mask: Theorem) -> Theorem:
+    bottom = total(visible(t, u), u)
+    positive = q.note(
+        something_visible(q, mask, q.hyp(0)),
+        "terms of visible keys are positive, the others are 0",
+    )
+    inverse = q.order(at_most(0, power(bottom, -1)), facts=[positive])
+    not_negative = q.order(
+        at_most(0, masked(t, i)), (sp.exp(S[t, i]), not_masked_out(q, mask, i), inverse),
+        reason="no factor is negative",
+    )  # fmt: skip
+    hidden = q.suppose(
+        equal(M[t, i], 0),
+        lambda none: q.equal(masked(t, i), 0, none, reason="then its weight is 0"),
+        "suppose a hidden key",
+    )  # fmt: skip
+    one = q.equal(
+        total(masked(t, i), i), 1, (1, q.cancel(bottom, positive)),
+        reason="numerator and denominator are the same sum, which is not 0",
+    )  # fmt: skip
+    return q.for_all(q.both(q.for_all(q.both(not_negative, hidden), i), one), t)
+
+
+def mask_defined(q: Prover, goal: Term) -> Theorem:
+    """No sum of visible exponentials is 0, where every query sees a key."""
+    if goal.op == "imp":
+        with q.supposing(goal.children[0]) as case:
+            proved = mask_defined(q, goal.children[1])
+        return q.discharge(proved, case)
+    if goal.op == "forall":
+        q.opened += 1
+        x = T.var(f"_x{q.opened}", "fin", *goal.children[:-1])
+        return q.for_all(mask_defined(q, T.instantiate(goal.children[-1], (x,))), x)
+    sees, mask = q.known()[:2]
+    every = q.for_all(something_visible(q, mask, sees), t)
+    query = next(s for s in T.free_symbols(goal) if isinstance(s, Term) and s.data[0][:1] == "_")
+    return q.trivial(goal, q.at(every, query))
+
+
+def twin_masked(rng: np.random.Generator) -> list[Trial]:
+    """Hidden keys have the score minus infinity, as implementations do it."""
+    from numeric import softmax as soft
+
+    out = []
+    for rows, size in ((4, 4), (3, 5), (1, 2), (2, 1)):
+        scores = rng.standard_normal((rows, size)) * 3
+        mask = rng.integers(0, 2, (rows, size)) if size > 1 else np.ones((rows, 1))
+        if rows == size:
+            mask = np.tri(size)
+        mask[np.arange(rows), rng.integers(0, size, rows)] = 1
+        with np.errstate(divide="ignore"):
+            weight = soft(np.where(mask == 1, scores, -np.inf))
+        visible = mask * np.exp(scores)
+        out += [
+            agree(weight, visible / visible.sum(axis=1, keepdims=True), "masked weights"),
+            agree(weight.sum(axis=1), np.ones(rows), "row sums"),
+            agree(weight[mask == 0], np.zeros(int((mask == 0).sum())), "hidden keys"),
+        ]
+    with np.errstate(invalid="ignore"):
+        hidden = soft(np.array([[0.0, 1.0], [-np.inf, -np.inf]]))
+    return [*out, agree(np.isnan(hidden).all(axis=1), [False, True], "a query that sees nothing")]
+
+
+MASKED = Claim(
+    id="attention-average/masked",
+    title="With a mask, attention is an average where every query sees a key",
+    source=Source(
+        INTERVIEW, ("B13",),
+        f"{AVERAGE} Read for masked attention, as in a decoder: weights over the keys that are "
+        "visible. That there is one for every query is not said.",
+    ),
+    statement=implies(mask, masked_average),
+    added=(
+        Added(
+            sees_a_key, Example({n: 1, m: 2, M: [[0, 0]], S: [[0, 0]]}),
+            "every query sees at least one key",
+        ),
+    ),
+    witness=Example({n: 2, m: 2, M: [[1, 0], [1, 1]], S: [[0, 0], [0, 0]]}),
+    proof=prove_masked,
+    defined=mask_defined,
+    twin=Twin("softmax of scores that are minus infinity where hidden", twin_masked),
+    expected=Verdict.CONDITIONAL,
+    remark="A causal mask is of this kind: every token sees itself. A row without a visible key is "
+    "0/0, and NaN in implementations. With dropout of weights, rows do not sum to 1.",
 )  # fmt: skip
 
 
@@ -1450,6 +1600,6 @@ EQUIVARIANT = Claim(
 )  # fmt: skip
 
 CLAIMS = (
-    WEIGHTED, NORM, STRICT, COMMON, ORDER_FREE, EQUIVARIANT, LINEAR, BY_VALUE, BY_QUERY, BY_KEY,
-    SELF_ATTENTION, DOUBLING, QUADRATIC,
+    WEIGHTED, NORM, STRICT, COMMON, MASKED, ORDER_FREE, EQUIVARIANT, LINEAR, BY_VALUE, BY_QUERY,
+    BY_KEY, SELF_ATTENTION, DOUBLING, QUADRATIC,
 )  # fmt: skip

@@ -677,15 +677,24 @@ def scaled_facts(q: Prover) -> tuple[Theorem, Theorem]:
 
 
 def prove_vanishing(q: Prover) -> Theorem:
+    gap_is_positive, ahead = (q.part(q.hyp(2), n) for n in (0, 1))
+
+    def rest(one: Theorem, below: Theorem) -> Theorem:
+        either_way = q.cases(
+            q.dichotomy(0, a),
+            lambda case: _rest_is_small(q, case, ahead, one, below),
+            lambda case: _scale_is_negative(q, (case, gap_is_positive), one, below),
+        )
+        return q.note(either_way, "in both cases")
+
+    return q.for_all(bound_by_rest(q, rest), i, j)
+
+
+def bound_by_rest(q: Prover, rest: Callable[[Theorem, Theorem], Theorem]) -> Theorem:
+    """|J_ij| <= (m - 1) e^(-a Delta), where `rest` shows this for 1 - p_k."""
     positive, one = scaled_facts(q)
     left = left_for_others(q, positive, one, weight)
-    below = at_most_one(q, left, weight)
-    rest = q.cases(
-        q.dichotomy(0, a),
-        lambda case: _rest_is_small(q, case, positive, one, below),
-        lambda case: _scale_is_negative(q, case, one, below),
-    )
-    q.note(rest, "in both cases")
+    others_are_small = rest(one, at_most_one(q, left, weight))
     entry = q.at(entry_bounds(q, left, positive), i, j)
     apart = q.square(1 - delta(i, k))
     others = q.order(
@@ -694,26 +703,25 @@ def prove_vanishing(q: Prover) -> Theorem:
         (1, apart, q.square(p[i])),
         reason=r"for $i=k$ since $p_k\le1$, for $i\ne k$ since $p_i\le1-p_k$",
     )  # fmt: skip
-    last = q.order(
-        at_most(sp.Abs(J[i, j]), tail), (1, entry), (1, others), (1, rest),
+    return q.order(
+        at_most(sp.Abs(J[i, j]), tail), (1, entry), (1, others), (1, others_are_small),
         reason="one after the other",
     )  # fmt: skip
-    return q.for_all(last, i, j)
 
 
 def _rest_is_small(
-    q: Prover, case: Theorem, positive: Theorem, one: Theorem, below: Theorem
+    q: Prover, case: Theorem, ahead: Theorem, one: Theorem, below: Theorem
 ) -> Theorem:
     """1 - p_k <= (m - 1) e^(-a Delta), for 0 <= a."""
-    q.note(case, "first case: the scale is not negative")
+    q.note(case, "let the scale not be negative")
     factor = sp.exp(times(-1, a, gap))
     bottom = total(sp.exp(scaled_score(u)), u)
     goal = at_most(times(power(1 - delta(j, k), 2), p[j]), times(power(1 - delta(j, k), 2), factor))
 
     def apart(different: Theorem, _: Theorem) -> Theorem:
-        ahead = q.mp(q.at(q.part(q.hyp(2), 1), j), different)
+        behind = q.mp(q.at(ahead, j), different)
         scaled = q.order(
-            at_most(scaled_score(j), plus(scaled_score(k), times(-1, a, gap))), (1, case, ahead),
+            at_most(scaled_score(j), plus(scaled_score(k), times(-1, a, gap))), (1, case, behind),
             reason=r"for $j\ne k$, by the gap",
         )  # fmt: skip
         powers = q.note(exp_order(q, scaled), "the exponential increases")
@@ -734,10 +742,12 @@ def _rest_is_small(
     )  # fmt: skip
 
 
-def _scale_is_negative(q: Prover, case: Theorem, one: Theorem, below: Theorem) -> Theorem:
+def _scale_is_negative(
+    q: Prover, signs: tuple[Theorem, Theorem], one: Theorem, below: Theorem
+) -> Theorem:
     """The same for a < 0, where the bound says little."""
-    q.note(case, "second case: the scale is negative")
-    exponent = q.order(at_most(0, times(-1, a, gap)), (1, case, q.part(q.hyp(2), 0)))
+    q.note(signs[0], "let the scale be negative")
+    exponent = q.order(at_most(0, times(-1, a, gap)), (1, *signs))
     powers = q.order(
         at_most(1, sp.exp(times(-1, a, gap))), (1, exp_order(q, exponent)),
         reason="the exponent is positive",
@@ -790,7 +800,75 @@ VANISHING = Claim(
     proof=prove_vanishing,
     twin=Twin("largest entry of the Jacobian for growing scores", twin_vanishing),
     expected=Verdict.CONDITIONAL,
-    remark=r"The gradient by the unscaled scores is $aJ$, and $a\,e^{-a\Delta}$ vanishes as well.",
+)  # fmt: skip
+
+alone = both(less(0, a), *leads.args)
+ALONE = (
+    "suppose a positive scale", r"a positive gap $\Delta$", "and that position $k$ leads by it",
+)  # fmt: skip
+limit = over(times(4, m - 1), times(a, power(gap, 2)))
+scaled_bound = forall([i, j], at_most(times(a, sp.Abs(J[i, j])), limit))
+
+
+def prove_limit(q: Prover) -> Theorem:
+    def then(scale: Theorem, gap_is_positive: Theorem, ahead: Theorem) -> Theorem:
+        not_negative = q.order(at_most(0, a), (1, scale))
+        entry = bound_by_rest(
+            q, lambda one, below: _rest_is_small(q, not_negative, ahead, one, below)
+        )
+        y = times(half, a, gap)
+        above = q.order(less(0, y), (half, scale, gap_is_positive))
+        tangent = q.mp(q.axiom("log-tangent", sp.exp(y)), q.trivial(less(0, sp.exp(y))))
+        linear = q.order(
+            at_most(y, sp.exp(y)), (1, tangent),
+            reason=r"$\log x\le x-1$ at $x=e^{a\Delta/2}$",
+        )  # fmt: skip
+        square = q.order(
+            at_most(power(y, 2), sp.exp(times(a, gap))), (1, linear, linear), (2, above, linear),
+            reason="square both sides, which are positive",
+        )  # fmt: skip
+        falls = q.order(
+            at_most(times(a, sp.exp(times(-1, a, gap))), over(4, times(a, power(gap, 2)))),
+            (over(times(4, sp.exp(times(-1, a, gap))), times(a, power(gap, 2))), square),
+            facts=[scale, gap_is_positive],
+            reason=r"multiply by $4e^{-a\Delta}/(a\Delta^2)$",
+        )  # fmt: skip
+        count = q.trivial(at_most(0, m - 1))
+        last = q.order(
+            at_most(times(a, sp.Abs(J[i, j])), limit), (1, scale, entry), (1, count, falls),
+            reason="multiply the bound by $a$, and insert",
+        )  # fmt: skip
+        return q.for_all(last, i, j)
+
+    return under(q, alone, ALONE, then)
+
+
+def twin_limit(rng: np.random.Generator) -> list[Trial]:
+    out = []
+    for size in (1, 2, 5, 7):
+        scores = np.sort(rng.standard_normal(size))
+        lead = scores[-1] - scores[-2] if size > 1 else 1.0
+        for scale in (0.1, 1.0, 10.0, 1000.0):
+            largest = scale * np.abs(jacobian_of(scale * scores)).max()
+            out.append(no_more(largest, 4 * (size - 1) / (scale * lead**2), f"scale {scale}"))
+    tied = 1000.0 * np.abs(jacobian_of(1000.0 * np.array([1.0, 1.0, 0.0]))).max()
+    out.append(agree(tied, 250.0, "not at a tie"))
+    return out
+
+
+LIMIT = Claim(
+    id="softmax/scaled-vanishing",
+    title="Then the gradient by the unscaled scores vanishes, too",
+    source=Source(
+        INTERVIEW, ("B01b",),
+        f"{GRADIENTS} Beyond the note: the gradient by the unscaled scores has $a$ as a factor; if "
+        "one score leads by a gap, it still tends to 0 for large $a$.",
+    ),
+    statement=implies(alone, scaled_bound),
+    given=(SCALED, JACOBIAN),
+    proof=prove_limit,
+    twin=Twin("scaled entries of the Jacobian for growing scores", twin_limit),
+    expected=Verdict.PROVED,
 )  # fmt: skip
 
 tie_ahead = both(
@@ -1713,7 +1791,8 @@ QUERY_BIAS = Claim(
 )  # fmt: skip
 
 CLAIMS = (
-    DERIVATIVE, VJP, SUMS, ENTRIES, VARIANCE, NORM, ATTAINED, SCALE, VANISHING, TIE_STAYS, THROUGH,
+    DERIVATIVE, VJP, SUMS, ENTRIES, VARIANCE, NORM, ATTAINED, SCALE, VANISHING, LIMIT, TIE_STAYS,
+    THROUGH,
     NO_EXPLOSION, ABSORBED, COLUMNS, ROWS, NOT_LINEAR, NOT_AFFINE, SHIFT, STOCHASTIC, INSIDE,
     BY_COLUMN, KEY_BIAS, QUERY_BIAS,
 )  # fmt: skip

@@ -44,6 +44,7 @@ from derive.verify import settle
 
 BY_NAME = {claim.id.split("/")[1]: claim for claim in M.CLAIMS}
 REFUTED = {"self-attention"}
+CONDITIONAL = {"masked"}
 
 
 # ---------------------------------------------------------------------- every claim
@@ -69,13 +70,16 @@ def test_displayed_lines_are_steps_of_the_proof(name):
 def test_expected_verdicts():
     of_kind = {v: {n for n, x in BY_NAME.items() if x.expected is v} for v in Verdict}
     assert of_kind[Verdict.REFUTED] == REFUTED
-    assert len(of_kind[Verdict.PROVED]) == len(BY_NAME) - len(REFUTED)
+    assert of_kind[Verdict.CONDITIONAL] == CONDITIONAL
+    assert len(of_kind[Verdict.PROVED]) == len(BY_NAME) - len(REFUTED | CONDITIONAL)
     assert {p for claim in M.CLAIMS for p in claim.source.places} == {"B13", "B17", "B18", "B19"}
 
 
-def test_the_counterexample_is_exact():
+def test_counterexamples_are_exact():
     (shown,) = settle(BY_NAME["self-attention"]).result.counterexamples
     assert shown.latex == r"\frac{32}{17} \ne \frac{4}{3}"
+    (shown,) = settle(BY_NAME["masked"]).result.counterexamples
+    assert shown.latex == r"0 \le \frac{0}{0} \quad\text{is undefined}"
 
 
 def test_what_is_assumed():
@@ -245,7 +249,26 @@ NECESSITY_MUTANTS = [
     stated("doubling", implies(M.degenerate.args[1], M.no_values)),
 ]  # fmt: skip
 
+MASK_MUTANTS = [
+    implies(M.mask, M.masked_average),  # nothing is said of rows
+    implies(both(M.mask, at_most(1, total(M.M[t, i], t, i))), M.masked_average),
+    implies(both(M.mask, M.sees_a_key), forall([t, i], less(0, M.masked(t, i)))),
+    implies(both(M.mask, M.sees_a_key), forall(t, equal(total(M.masked(t, i), i), m))),
+    implies(both(M.mask, M.sees_a_key), forall(i, equal(total(M.masked(t, i), t), 1))),
+    implies(M.sees_a_key, M.masked_average),  # entries of any sign
+]
+
 MUTANTS = [*WRONG_GIVEN, *WRONG_STATEMENTS]
+
+
+@pytest.mark.parametrize("statement", MASK_MUTANTS)
+def test_mutants_about_masks(statement):
+    claim = mutant(M.MASKED, statement=statement)
+    assert proved_by(claim) == set()
+    hidden = {**TWO_QUERIES, M.M: [[1, 0], [0, 0]]}
+    signed = {**TWO_QUERIES, M.M: [[1, 0], [2, -1]]}
+    visible = {**TWO_QUERIES, M.M: [[1, 0], [1, 1]]}
+    assert any(is_false_at(claim, values) for values in (hidden, signed, visible))
 
 
 @pytest.mark.parametrize("number", range(len(MUTANTS)))
@@ -362,6 +385,8 @@ def without_scale(queries, keys, values, cotangent):
 
 ATTEND = "scaled_dot_product_attention"
 PLANTED = [
+    ("softmax", lambda z: np.exp(z), ["masked"]),
+    ("softmax", lambda z: np.exp(z) / np.exp(z).sum(axis=0), ["masked"]),
     (ATTEND, over_queries, ["average", "common-part", "doubling"]),
     (ATTEND, with_dropout, ["average", "strict", "common-part"]),
     (ATTEND, unnormalised, ["average", "norm", "common-part", "doubling"]),

@@ -100,7 +100,7 @@ def test_only_gradients_use_the_derivative_table():
     calculus = {n for n, names in axioms.items() if "derivative-table" in names}
     assert calculus == {"jacobian", "backward", "scaled-jacobian", "through-scores"}
     increasing = {n for n, names in axioms.items() if "exp-increasing" in names}
-    assert increasing == {"vanishing", "ties-do-not-vanish"}
+    assert increasing == {"vanishing", "scaled-vanishing", "ties-do-not-vanish"}
 
 
 # ---------------------------------------------------------------------- mutants
@@ -182,6 +182,8 @@ DIRECTION = {**SCORES, v: [1, -1]}
 TWO_KEYS = {m: 2, S.d_k: 1, query: [LOG2], keys: [[0], [1]], S.change: [1], S.bias: [1]}
 TIED = {m: 3, z: [0, 0, 0], k: 0, S.ell: 1, a: 1}
 PAIR = {m: 2, z: [0, 0], k: 0, S.ell: 1}
+LED = {m: 2, z: [2, 0], a: LOG2, S.gap: 2, k: 0}
+FAR_TIE = {m: 2, z: [0, 0], a: 16, S.gap: 4, k: 0}
 ROWS = {m: 2, n: 2, scores: [[0, LOG2], [LOG3, 0]]}
 
 WRONG_STATEMENTS = [
@@ -218,6 +220,11 @@ WRONG_STATEMENTS = [
               {**TIED, z: [0, 0, T.fn("log", T.num(16))]}),
     stated("ties-do-not-vanish", implies(S.tie_ahead, at_most(over(1, m), J[k, k]))),
     stated("ties-do-not-vanish", implies(S.tie_ahead, at_most(J[k, k], S.floor))),
+    elsewhere("scaled-vanishing", implies(both(*S.alone.args[:2]), S.scaled_bound), FAR_TIE),
+    elsewhere("scaled-vanishing", implies(S.alone, forall([i, j], at_most(
+        times(a, sp.Abs(J[i, j])), over(S.limit, 100)))), LED),
+    stated("scaled-vanishing", implies(S.alone, forall([i, j], at_most(
+        times(power(a, 3), sp.Abs(J[i, j])), S.limit)))),
     stated("through-scores", forall(i, GradientIs(
         softmax(S.attention_score, i), query, S.c, times(S.root, through)))),
     stated("through-scores", forall(i, GradientIs(
@@ -277,7 +284,7 @@ AT = {
 }  # fmt: skip
 #: Gradients have no truth value at numbers, and what is denied for all vectors is no number.
 NOT_EVALUATED = {"jacobian", "backward", "scaled-jacobian", "through-scores", "not-linear",
-                 "not-affine", "vanishing", "shift"}  # fmt: skip
+                 "not-affine", "vanishing", "scaled-vanishing", "shift"}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -286,6 +293,11 @@ NOT_EVALUATED = {"jacobian", "backward", "scaled-jacobian", "through-scores", "n
 def test_mutants_are_false(number):
     name, parts, *values = MUTANTS[number]
     assert is_false_at(mutant(BY_NAME[name], **parts), values[0] if values else AT[name])
+
+
+def test_at_a_tie_the_scaled_gradient_does_not_vanish():
+    without_lead = implies(both(*S.alone.args[:2]), S.scaled_bound)
+    assert is_false_at(mutant(S.LIMIT, statement=without_lead), FAR_TIE)
 
 
 def test_the_claims_themselves_hold_there():
