@@ -95,7 +95,8 @@ WEIGHTS = Given(
     "the weights are the softmax of the scores, one query at a time",
 )
 OUTPUT = Given(
-    forall([t, c], equal(O[t, c], total(times(A[t, i], V[i, c]), i))), "the output is $O=AV$"
+    forall([t, c], equal(O[t, c], total(times(A[t, i], V[i, c]), i))),
+    "the output is the average, $O=AV$",
 )
 
 
@@ -641,7 +642,7 @@ def entry(x: Any) -> Callable[[Any, Any], Any]:
 
 BILINEAR = Given(
     forall([f, h], equal(B[f, h], over(total(times(w_q[f, e], w_k[h, e]), e), root))),
-    r"$B=W^Q(W^K)^\top/\sqrt{d_k}$",
+    r"notation: $B=W^Q(W^K)^\top/\sqrt{d_k}$",
 )
 
 
@@ -970,7 +971,7 @@ def attends(output: Any, tokens: Any, name: str) -> Given:
     """The output is self-attention of the tokens."""
     return Given(
         forall([k, c], equal(output[k, c], attention(entry(tokens), k, c))),
-        f"${output.label}$ is the output for ${name}$",
+        f"notation: ${output.label}$ is the output for ${name}$",
     )
 
 
@@ -980,7 +981,7 @@ NOTATION = (
             [k, f],
             equal(Z[k, f], plus(times(one_factor, X[k, f]), times(other_factor, Y[k, f]))),
         ),
-        "$Z=aX+bY$",
+        "notation: $Z=aX+bY$",
     ),
     attends(of_x, X, "X"),
     attends(of_y, Y, "Y"),
@@ -1201,8 +1202,8 @@ SCORE_GRADIENT = Given(
             ),
         ),
     ),
-    "$D$ is the gradient of the scores before they are scaled: that of the weights, $GV^\\top$, "
-    "passed back through the softmax",
+    "notation: $D$ is the gradient of the scores before they are scaled: that of the weights, "
+    "$GV^\\top$, passed back through the softmax",
 )
 BACKWARD = (
     "To the values nothing non-linear happens. Beyond the note: what attention passes back, for "
@@ -1314,8 +1315,12 @@ permutation = both(
 PERMUTATION = (
     "suppose a matrix of zeros and ones", "with a single 1 in every row", "and in every column",
 )  # fmt: skip
-MOVED_KEYS = Given(forall([i, e], equal(K_2[i, e], total(times(P[i, j], K[j, e]), j))), "$K'=PK$")
-MOVED_VALUES = Given(forall([i, c], equal(V_2[i, c], total(times(P[i, j], V[j, c]), j))), "$V'=PV$")
+MOVED_KEYS = Given(
+    forall([i, e], equal(K_2[i, e], total(times(P[i, j], K[j, e]), j))), "notation: $K'=PK$"
+)
+MOVED_VALUES = Given(
+    forall([i, c], equal(V_2[i, c], total(times(P[i, j], V[j, c]), j))), "notation: $V'=PV$"
+)
 
 
 def moved_score(t: Any) -> Callable[[Any], Any]:
@@ -1517,7 +1522,9 @@ ORDER_FREE = Claim(
 )  # fmt: skip
 
 X_2 = tensor("X'", m, d)
-MOVED_TOKENS = Given(forall([i, f], equal(X_2[i, f], total(times(P[i, j], X[j, f]), j))), "$X'=PX$")
+MOVED_TOKENS = Given(
+    forall([i, f], equal(X_2[i, f], total(times(P[i, j], X[j, f]), j))), "notation: $X'=PX$"
+)
 equivariant = forall([k, c], equal(of_y[k, c], total(times(P[k, s], of_x[s, c]), s)))
 
 

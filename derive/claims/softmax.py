@@ -96,7 +96,7 @@ def weight(i: Any) -> Any:
 WEIGHTS = Given(weights(weight, score), r"the weights $p$ are the softmax of the scores $z$")
 JACOBIAN = Given(
     forall([i, j], equal(J[i, j], plus(times(p[i], delta(i, j)), times(-1, p[i], p[j])))),
-    r"$J=\operatorname{diag}(p)-p\,p^\top$",
+    r"notation: $J=\operatorname{diag}(p)-p\,p^\top$",
 )
 
 
@@ -159,7 +159,7 @@ DERIVATIVE = Claim(
     statement=forall(i, GradientIs(softmax(score, i), z, j, J[i, j])),
     given=(WEIGHTS, JACOBIAN),
     proof=prove_jacobian,
-    twin=Twin("complex steps through softmax against diag(p) - p p^T", twin_jacobian),
+    twin=Twin("complex steps through softmax against the stated matrix", twin_jacobian),
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -439,7 +439,7 @@ def at_most_half(q: Prover, positive: Theorem, one: Theorem, x: Any, show: bool 
 
 squares = total(power(v[i], 2), i)
 image = Given(
-    forall(i, equal(w[i], total(times(J[i, j], v[j]), j))), "$w=Jv$, the image of a direction $v$"
+    forall(i, equal(w[i], total(times(J[i, j], v[j]), j))), "notation: $w=Jv$, the image of $v$"
 )
 
 
@@ -1025,7 +1025,8 @@ THROUGH = Claim(
 
 moved = over(total(times(keys[i, c], change[c]), c), root)
 MOVED = Given(
-    forall(i, equal(v[i], moved)), r"$v=Kx/\sqrt{d_k}$, how the scores move when $q$ moves by $x$"
+    forall(i, equal(v[i], moved)),
+    r"notation: $v=Kx/\sqrt{d_k}$, how the scores move when $q$ moves by $x$",
 )
 reached = over(total(power(total(times(keys[i, c], change[c]), c), 2), i), times(4, d_k))
 
@@ -1072,7 +1073,7 @@ NO_EXPLOSION = Claim(
     statement=at_most(total(power(w[i], 2), i), reached),
     given=(
         ATTENTION, JACOBIAN, MOVED,
-        Given(image.formula, "$w=Jv$, how the weights move to first order"),
+        Given(image.formula, "notation: $w=Jv$, how the weights move to first order"),
     ),
     proof=prove_no_explosion,
     twin=Twin("first-order changes of attention weights against the bound", twin_no_explosion),
@@ -1131,12 +1132,13 @@ leading = natural("b")
 shape = tensor("shape", leading + 2)
 LAST_AXIS = Given(
     equal(shape[leading + 1], d_k),
-    "$d_k$ is the number of components of a key, and these stand on the last axis",
+    "what $d_k$ is: the number of components of a key, which stand on the last axis",
 )
 KEY_AXIS = Given(
-    equal(shape[leading], m), "$m$ is the number of keys, and these stand on the axis before it"
+    equal(shape[leading], m),
+    "what $m$ is: the number of keys, which stand on the axis before the last",
 )
-MATRIX = Given(equal(leading, 0), "a matrix: no axes in front")
+MATRIX = Given(equal(leading, 0), "the note speaks of a matrix: no axes in front")
 
 
 def on_axis(q: Prover, there: Theorem, none_in_front: Theorem, axis: int, size: Any) -> Theorem:
