@@ -135,8 +135,7 @@ _INTERVIEW: Final = (
     Place("B32", "149", "Going up in dimension separates information better."),
     Place("B33", "149", "Going down returns to the space that the next step needs."),
     Place("B34", "149", "A factor of 4 balances cost, size and expressive power."),
-    Place("B35", "149", "The activation function loses about half of the information "
-          "(50 percent)."),
+    Place("B35", "149", "The activation function loses about 50 percent of the information."),
     Place("B36", "149", "The dimension is raised before it to make up for that loss."),
     Place("B37", "151", "An activation function makes the data non-linear by losing information."),
     Place("B38", "151", "In random signal processing 50 percent is a natural optimum."),
