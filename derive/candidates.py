@@ -21,9 +21,13 @@ from derive.kernel.terms import KernelError, Lam, Term
 
 SYSTEMATIC: Final = 400
 RANDOM: Final = 200
-#: So many in all where a function of vectors occurs, which gets no values, or a derivative, which
-#: evaluation does not deny.
+#: So many in all where a function of vectors occurs, which gets no values, or where the statement
+#: is about a gradient, which evaluation cannot deny.
 FEW: Final = 20
+#: How many nodes one candidate may unfold to, and all of a search together.
+LARGEST_WORK: Final = 30_000
+WORK: Final = 2_000_000
+UNKNOWN_LENGTH: Final = 3
 #: With tensors, every choice of the other values is tried with so many fillings.
 FILLINGS: Final = 4
 LARGEST_AXIS: Final = 4
@@ -38,11 +42,43 @@ def candidates(goal: Term, seed: int) -> Iterator[Values]:
 
     None if random quantities occur: evaluation knows no expectations.
     """
-    heads = {t.data for t in T.subterms(goal) if t.op == "app"}
+    parts = list(T.subterms(goal))
+    heads = {t.data for t in parts if t.op == "app"}
     if any(head.random for head in heads):
         return iter(())
-    opaque = any(head.arities for head in heads) or any(t.op == "grad" for t in T.subterms(goal))
-    return islice(_all(goal, seed), FEW if opaque else None)
+    hopeless = any(head.arities for head in heads) or any(t.op in ("grad", "diff") for t in parts)
+    return _affordable(goal, islice(_all(goal, seed), FEW if hopeless else None))
+
+
+def _affordable(goal: Term, found: Iterator[Values]) -> Iterator[Values]:
+    """The candidates whose evaluation is not too much work, until all the work is used up."""
+    left = WORK
+    for values in found:
+        cost = work(goal, values)
+        if cost > LARGEST_WORK:
+            continue
+        left -= cost
+        if left < 0:
+            return
+        yield values
+
+
+def work(p: Term, values: Values) -> int:
+    """About how many nodes evaluation visits when it unfolds every sum and quantifier."""
+    scalars = {s: v for s, v in values.items() if isinstance(s, Term) and isinstance(v, Term)}
+    lengths: dict[Term, int] = {}
+
+    def length(size: Term) -> int:
+        if size not in lengths:
+            lengths[size] = UNKNOWN_LENGTH if size.loose else (_literal(size, scalars) or 1)
+        return lengths[size]
+
+    def cost(t: Term) -> int:
+        nodes = 1 + sum(map(cost, t.children))
+        ranged = t.op in ("sum", "prod") or (t.op in ("forall", "exists") and t.data[0] == "fin")
+        return nodes * length(t.children[0]) if ranged else nodes
+
+    return cost(p)
 
 
 def _all(goal: Term, seed: int) -> Iterator[Values]:

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from derive import plain_math
+from derive.places import Place, about, whole
 from derive.result import CounterexampleView, Result, Source, TwinStatus, TwinView, Verdict
 
 if TYPE_CHECKING:
     from derive.claim import Claim
-    from derive.places import Place
 
 SCHEMA: Final = 1
 
@@ -38,8 +38,6 @@ def places_object(
     claims: Sequence[Claim], places: Sequence[Place], results: Sequence[Result]
 ) -> dict[str, Any]:
     """The object that ``derive list --source DOC --json`` prints."""
-    from derive.places import covers
-
     return {
         **claims_object(claims),
         "places": [
@@ -48,7 +46,7 @@ def places_object(
                 "lines": place.lines,
                 "says": place.says,
                 "claims": [{"id": r.id, "verdict": r.verdict.value}
-                           for r in results if covers(r.source.places, place)],
+                           for r in about(place, results)],
             }
             for place in places
         ],
@@ -108,7 +106,7 @@ def _claim(c: Claim) -> dict[str, Any]:
 def _source(source: Source) -> dict[str, Any]:
     return {
         "document": source.document,
-        "places": list(source.places),
+        "places": list(dict.fromkeys(name for p in source.places for name in (whole(p), p))),
         "says": source.says,
     }
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from derive.claims import DERIVATIONS, INTERVIEW
+from derive.result import Result
 
 
 @dataclass(frozen=True)
@@ -152,23 +153,21 @@ _INTERVIEW: Final = (
 NOTES: Final = {DERIVATIONS: _DERIVATIONS, INTERVIEW: _INTERVIEW}
 
 
+def whole(name: str) -> str:
+    """The place of which this is a part: B01 for B01a."""
+    return re.sub(r"(?<=\d)[a-z]$", "", name)
+
+
 def places_of(document: str, named: Sequence[str]) -> tuple[Place, ...]:
     """The places of a document in its order, and after them those that only claims name."""
     known = NOTES.get(document, ())
-    names = {place.name for place in known}
-    parts = {n for n in named if n[:-1] in names | {*named} and is_part(n, n[:-1])}
-    others = {*named} - names - parts
+    others = {*map(whole, named)} - {place.name for place in known}
     return (*known, *(Place(name) for name in sorted(others, key=_natural)))
 
 
-def is_part(name: str, whole: str) -> bool:
-    """Whether a place is the other one or a part of it, as B01a and B01b are of B01."""
-    return name == whole or (name[:-1] == whole and name[-1].islower() and whole[-1:].isdecimal())
-
-
-def covers(named: Sequence[str], place: Place) -> bool:
-    """Whether one of the places that a claim names is this one or a part of it."""
-    return any(is_part(name, place.name) for name in named)
+def about(place: Place, results: Sequence[Result]) -> list[Result]:
+    """The results that cover the place or a part of it."""
+    return [r for r in results if place.name in map(whole, r.source.places)]
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from derive import plain_math
 from derive.jsonout import summary
+from derive.places import Place, about, whole
 from derive.report import wording
 from derive.result import (
     CounterexampleView,
@@ -23,7 +24,6 @@ from derive.result import (
 
 if TYPE_CHECKING:
     from derive.claim import Claim
-    from derive.places import Place
 
 WIDTH: Final = 80
 LABEL: Final = 18
@@ -217,17 +217,15 @@ def list_places(
     document: str, places: Sequence[Place], results: Sequence[Result], style: Style
 ) -> str:
     """The places of one document in order: what each says, and the claims about it."""
-    from derive.places import covers
-
     lines = [style.paint(style.plain(document), _BOLD)]
     for place in places:
         where = f"   line{'s' * (not place.lines.isdecimal())} {place.lines}" if place.lines else ""
         lines += ["", f"  {style.paint(style.plain(place.name), _BOLD)}{style.plain(where)}"]
         lines += wrap(style.prose(place.says), "    ") if place.says else []
-        here = [r for r in results if covers(r.source.places, place)]
+        here = about(place, results)
         wide = max((columns(r.id) for r in here), default=0)
         lines += [_verdict_on(r, wide, style) for r in here] or ["    (no claim covers it)"]
-    open_places = sum(not any(covers(r.source.places, p) for r in results) for p in places)
+    open_places = sum(not about(place, results) for place in places)
     end = f", {open_places} not covered" if open_places else ""
     numbers = summary(results)
     found = ", ".join(f"{numbers[v]} {wording.NAME[v]}" for v in Verdict if numbers[v])
@@ -244,7 +242,7 @@ def _verdict_on(r: Result, wide: int, style: Style) -> str:
 
 
 def _coverage(claims: Sequence[Claim]) -> str:
-    places = {p for c in claims for p in c.source.places}
+    places = {whole(p) for c in claims for p in c.source.places}
     return f"{_number(len(places), 'place')}, {_number(len(claims), 'claim')}"
 
 

@@ -808,17 +808,19 @@ def evaluate(p: Term, norm: Normaliser) -> bool | None:
             inner = evaluate(p.children[0], norm)
             return None if inner is None else not inner
         case "imp":
-            return _any([_negated(evaluate(p.children[0], norm)), evaluate(p.children[1], norm)])
+            sides = ((p.children[0], True), (p.children[1], False))
+            return _any(_negated(evaluate(c, norm)) if left else evaluate(c, norm)
+                        for c, left in sides)  # fmt: skip
         case "or":
-            return _any([evaluate(c, norm) for c in p.children])
+            return _any(evaluate(c, norm) for c in p.children)
         case "and":
-            return _negated(_any([_negated(evaluate(c, norm)) for c in p.children]))
+            return _negated(_any(_negated(evaluate(c, norm)) for c in p.children))
         case "forall" if p.data == ("fin", 0):
             size = literal(norm.poly(p.children[0]))
             if size is None or size.denominator != 1 or size > 64:
                 return None
             cases = (T.instantiate(p.children[1], (T.num(k),)) for k in range(max(0, int(size))))
-            return _negated(_any([_negated(evaluate(c, norm)) for c in cases]))
+            return _negated(_any(_negated(evaluate(c, norm)) for c in cases))
         case _:
             return None
 
@@ -827,10 +829,14 @@ def _negated(b: bool | None) -> bool | None:
     return None if b is None else not b
 
 
-def _any(parts: list[bool | None]) -> bool | None:
-    if True in parts:
-        return True
-    return None if None in parts else False
+def _any(parts: Iterable[bool | None]) -> bool | None:
+    """Whether one of the parts is true; looks no further than the first that is."""
+    known = True
+    for part in parts:
+        if part:
+            return True
+        known = known and part is not None
+    return False if known else None
 
 
 def _evaluate_relation(p: Term, norm: Normaliser) -> bool | None:

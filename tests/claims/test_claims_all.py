@@ -55,7 +55,7 @@ def test_the_verdict_is_replayed_and_the_twin_agrees(name: str) -> None:
 @each_statement
 def test_the_logs_show_the_goals_of_the_claim(name: str) -> None:
     s = settled(name)
-    assert s.logs
+    assert s.logs or s.result.verdict is Verdict.NOT_MATHEMATICAL
     for log, goal, kind in zip(s.logs, s.goals, s.kinds, strict=True):
         shown = check(log)
         assert (shown.goal.key.hex(), shown.kind) == (goal, kind)
