@@ -16,7 +16,7 @@ from typing import Final
 
 from derive import definitions
 from derive.kernel import terms as T
-from derive.kernel.normal import Normaliser, literal
+from derive.kernel.normal import UNROLL, Normaliser, literal
 from derive.kernel.terms import KernelError, Lam, Term
 
 SYSTEMATIC: Final = 400
@@ -70,7 +70,8 @@ def work(p: Term, values: Values) -> int:
 
     def length(size: Term) -> int:
         if size not in lengths:
-            lengths[size] = UNKNOWN_LENGTH if size.loose else (_literal(size, scalars) or 1)
+            known = UNKNOWN_LENGTH if size.loose else (_literal(size, scalars) or 1)
+            lengths[size] = known if known <= UNROLL else 1  # longer ones stay as they are
         return lengths[size]
 
     def cost(t: Term) -> int:

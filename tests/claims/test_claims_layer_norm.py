@@ -486,7 +486,7 @@ def test_no_hypothesis_can_be_dropped(name, position):
     assert not by_script(changed)
 
 
-@pytest.mark.parametrize("name", CONDITIONAL)
+@pytest.mark.parametrize("name", sorted(CONDITIONAL))
 def test_the_added_hypothesis_cannot_be_dropped(name):
     claim = BY_NAME[name]
     for weaker in (equal(0, 0), less(0, epsilon), at_most(epsilon, 1)):

@@ -313,7 +313,7 @@ def test_no_hypothesis_can_be_dropped(name, position):
     assert proved_by(claim) == set()
 
 
-@pytest.mark.parametrize("name", CONDITIONAL)
+@pytest.mark.parametrize("name", sorted(CONDITIONAL))
 def test_the_added_hypothesis_cannot_be_dropped(name):
     assert proved_by(mutant(BY_NAME[name])) == set()
 
