@@ -25,8 +25,8 @@ RANDOM: Final = 200
 #: is about a gradient, which evaluation cannot deny.
 FEW: Final = 20
 #: How many nodes one candidate may unfold to, and all of a search together.
-LARGEST_WORK: Final = 30_000
-WORK: Final = 2_000_000
+LARGEST_WORK: Final = 20_000
+WORK: Final = 500_000
 UNKNOWN_LENGTH: Final = 3
 #: With tensors, every choice of the other values is tried with so many fillings.
 FILLINGS: Final = 4
@@ -66,6 +66,7 @@ def _affordable(goal: Term, found: Iterator[Values]) -> Iterator[Values]:
 def work(p: Term, values: Values) -> int:
     """About how many nodes evaluation visits when it unfolds every sum and quantifier."""
     scalars = {s: v for s, v in values.items() if isinstance(s, Term) and isinstance(v, Term)}
+    tables = {str(h): cost_of_one(f.body) for h, f in values.items() if isinstance(f, Lam)}
     lengths: dict[Term, int] = {}
 
     def length(size: Term) -> int:
@@ -76,7 +77,10 @@ def work(p: Term, values: Values) -> int:
 
     def cost(t: Term) -> int:
         nodes = 1 + sum(map(cost, t.children))
+        if t.op == "app":
+            nodes += tables.get(t.data.head, 0)
         ranged = t.op in ("sum", "prod") or (t.op in ("forall", "exists") and t.data[0] == "fin")
+        ranged = ranged and t.children[1].loose > 0
         return nodes * length(t.children[0]) if ranged else nodes
 
     return cost(p)
@@ -98,6 +102,11 @@ def _all(goal: Term, seed: int) -> Iterator[Values]:
             filled = dict(values)
             filled.update(_tables(axes, values, filling, functions, rng))
             yield definitions.complete(goal, filled)
+
+
+def cost_of_one(t: Term) -> int:
+    """How many nodes a term has."""
+    return 1 + sum(map(cost_of_one, t.children))
 
 
 def table(entries: object) -> Lam:

@@ -429,6 +429,8 @@ class Normaliser:
     def _sum(self, size: Term, body: Term) -> Poly:
         n = literal(self.poly(size))
         if n is not None and n.denominator == 1 and n <= UNROLL:
+            if body.loose == 0:
+                return scaled(self.poly(body), max(Fraction(0), n))
             out: Poly = {}
             for k in range(max(0, int(n))):
                 out = plus(out, self.poly(T.instantiate(body, (T.num(k),))))
