@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -76,12 +77,14 @@ P, z = tensor("P", N), tensor("z", N)
 Quantity = Callable[[Any], Any]
 
 
+@cache
 def mean(f: Quantity) -> Any:
     """``E_P``: the sum over the outcomes w of P[w] f(z[w])."""
     outcome = sp.Idx(sp.Dummy("w", integer=True), N)
     return total(times(P[outcome], f(z[outcome])), outcome)
 
 
+@cache
 def spread(f: Quantity) -> Any:
     """``Var_P``: the mean square deviation from the mean."""
     return mean(lambda v: power(plus(f(v), times(-1, mean(f))), 2))
@@ -99,6 +102,7 @@ def activated_square(v: Any) -> Any:
     return power(relu(v), 2)
 
 
+@cache
 def mirrored(f: Quantity) -> Quantity:
     return lambda v: f(neg(v))
 
