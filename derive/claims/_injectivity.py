@@ -382,7 +382,8 @@ def some_direction(p: Prover, claim: Term) -> Theorem:
         vacuous = no_rows(p, disjunction(zero))
         base = p.discharge(p.mp(p.at(case, lam(zero, C)), vacuous), case)
     steps = p.note(
-        small_step(p), "a step $e$ that is small enough moves none of finitely many numbers to 0"
+        small_step(p),
+        "a small enough step $x$ along other numbers moves none of finitely many numbers to 0",
     )
     with p.supposing(follows(L, claim)) as before:
         goal = follows(T.add(L, ONE), claim)
@@ -559,6 +560,11 @@ def switched_off(p: Prover) -> Theorem:
         )  # fmt: skip
         second = p.order(goal.children[1], *common, *((ONE, square) for square in squares.values()))
         theorem = p.discharge(p.discharge(p.both(first, second), away), down)
+        p.note(
+            theorem,
+            "a unit with the slope $g<0$ and the bias $b$ is off at this distance $t$, and still "
+            "after a step of $k$",
+        )
     return p.for_all(theorem, t, g, b, k)
 
 
@@ -575,11 +581,7 @@ def active_rows_determine(p: Prover, one_to_one: Theorem) -> Theorem:
     x = vector("x")
     ones: Vector = lambda _: ONE  # noqa: E731
     goal = only_zero(F, W, lambda j: active(j, x), ones)
-    off = p.note(
-        switched_off(p),
-        "a distance $t$ that suffices for a unit with the slope $g<0$ to be off, with the bias $b$ "
-        "and after a step of $k$",
-    )
+    off = switched_off(p)
     with p.supposing(generic(F, x)) as direction:
         inner = T.instantiate(goal.children[0], ("v",))
         with p.supposing(inner.children[0]) as solution:
@@ -716,14 +718,13 @@ def needs_two_for_each(p: Prover) -> Theorem:
     count = p.note(
         equations_count(p),
         "equations that leave only 0 are at least as many as the unknowns, by induction over the "
-        "equations; $s$ and $t$ say which equations and unknowns there are",
+        "equations; $v$ and $w$ say which equations and which unknowns there are",
     )
     with p.supposing(injective()) as case:
         p.note(case, "let no two inputs have the same output")
         determine = p.note(
             active_rows_determine(p, case),
-            "all outputs agree, so that the step $v$ is 0: the rows with a positive product leave "
-            "only 0",
+            "all outputs agree, so that the step is 0: the rows with a positive product leave only 0",
         )
         with p.supposing(generic(F, x)) as direction:
             sides = (x, opposite), (
