@@ -1,4 +1,4 @@
-"""Every place of both notes has an answer, and the answers stay within what the project promises."""
+"""Every place of both notes has an answer, and not many claims stay open."""
 
 from __future__ import annotations
 
