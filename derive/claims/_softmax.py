@@ -14,7 +14,20 @@ import sympy as sp
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem, infer
 from derive.kernel.terms import Lam, Term
-from derive.language import at_most, dim, equal, forall, index, less, over, plus, real, times, total
+from derive.language import (
+    at_most,
+    call,
+    dim,
+    equal,
+    forall,
+    index,
+    less,
+    over,
+    plus,
+    real,
+    times,
+    total,
+)
 from derive.prover import Prover
 
 m = dim("m")
@@ -23,9 +36,14 @@ delta = sp.KroneckerDelta
 Entry = Callable[[Any], Any]
 
 
+def exp(x: Any) -> Any:
+    """e^x as it is written; SymPy takes its time to look for something simpler."""
+    return call(sp.exp, x)
+
+
 def softmax(z: Entry, i: Any) -> Any:
     """e^{z_i} over the sum of e^{z_u} for all u."""
-    return over(sp.exp(z(i)), total(sp.exp(z(u)), u))
+    return over(exp(z(i)), total(exp(z(u)), u))
 
 
 def weights(w: Entry, z: Entry) -> Any:
@@ -55,10 +73,10 @@ def positive_weights(p: Prover, definition: Theorem, w: Entry) -> Theorem:
 
 def sum_of_weights(p: Prover, definition: Theorem, w: Entry, z: Entry) -> Theorem:
     """The w_i sum to one."""
-    bottom = total(sp.exp(z(u)), u)
+    bottom = total(exp(z(u)), u)
     return p.calc(
         total(w(i), i),
-        (over(total(sp.exp(z(i)), i), bottom), "insert the definition; the denominator is common",
+        (over(total(exp(z(i)), i), bottom), "insert the definition; the denominator is common",
          definition),
         (1, "numerator and denominator are the same sum", p.cancel(bottom)),
     )  # fmt: skip
@@ -176,7 +194,7 @@ def exp_order(p: Prover, below: Theorem) -> Theorem:
 
 def shift_cancels(p: Prover, z: Entry, constant: Any, index: Any) -> Theorem:
     """softmax(z + constant)_i = softmax(z)_i."""
-    before, after = total(sp.exp(z(u)), u), total(sp.exp(plus(z(u), constant)), u)
+    before, after = total(exp(z(u)), u), total(exp(plus(z(u), constant)), u)
     left = softmax(lambda u: plus(z(u), constant), index)
     right = softmax(z, index)
     # e^(z_i + c) / T = e^(z_i + c) / T * S / S = e^(z_i) / S * T / T, since T = e^c S
