@@ -724,7 +724,7 @@ def needs_two_for_each(p: Prover) -> Theorem:
         p.note(case, "let no two inputs have the same output")
         determine = p.note(
             active_rows_determine(p, case),
-            "all outputs agree, so that the step is 0: the rows with a positive product leave only 0",
+            "all outputs agree, so that the step is 0: rows with a positive product leave only 0",
         )
         with p.supposing(generic(F, x)) as direction:
             sides = (x, opposite), (
