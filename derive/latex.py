@@ -49,11 +49,11 @@ def name(symbol: str) -> str:
     if match is None:
         return r"\mathtt{" + symbol.replace("_", r"\_").replace("^", r"\hat{}") + "}"
     base, below, above, primes = match.groups()
-    out = _word(base) + primes
+    out = _word(base) + ("" if above else primes)
     if below:
         out += "_{" + _script(below) + "}"
     if above:
-        out += "^{" + _script(above) + "}"
+        out += "^{" + r"\prime" * len(primes) + (" " if primes else "") + _script(above) + "}"
     return out
 
 
@@ -171,6 +171,8 @@ class _Printer:
         numerator = [T.num(abs(q.numerator)) for q in numbers if abs(q.numerator) != 1] + above
         denominator = [T.num(q.denominator) for q in numbers if q.denominator != 1] + below
         numerator = numerator or [T.ONE]
+        if not sign and not denominator and len(numerator) == 1:
+            return self._term(numerator[0])
         if denominator:
             top, bottom = self._juxtapose(numerator), self._juxtapose(denominator)
             return rf"{sign}\frac{{{top}}}{{{bottom}}}", _MUL

@@ -23,7 +23,7 @@ from derive.language import (
     total,
     variance,
 )
-from derive.latex import latex
+from derive.latex import latex, name
 
 x, y = real("x"), real("y")
 e = positive("e")
@@ -75,3 +75,19 @@ def test_brackets_stand_close():
         r"\forall t < n:\ \operatorname{Var}[q_{t}] = \mathbb{E}[k_{t}\,q_{t}]"
     )
     assert printed(equal(sp.KroneckerDelta(i, j + 1), x)) == "[j+1=i] = x"
+
+
+def test_first_powers_and_single_factors_have_no_parentheses():
+    z = T.var("z", "real")
+    one_of_one = T.mul(T.mul(T.add(z, T.ONE), T.ONE), T.power(z, -1))
+    assert latex(one_of_one) == r"\frac{z+1}{z}"
+    assert latex(T.mul(T.num(2), T.power(T.add(z, T.ONE), 1))) == "2\\,(z+1)"
+
+
+def test_primes_and_superscripts_share_a_place():
+    assert name("W'") == "W'"
+    for symbol, shown in (("W^Q'", r"W^{\prime Q}"), ("W_all^Q'", r"W_{\text{all}}^{\prime Q}")):
+        assert name(symbol) == shown
+    n = dim("n")
+    i, w = index("i", n), tensor("W^Q'", n)
+    assert printed(equal(w[i], x)) == r"W_{i}^{\prime Q} = x"

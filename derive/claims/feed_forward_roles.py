@@ -351,7 +351,7 @@ def twin_capacity(rng: np.random.Generator) -> Iterator[Trial]:
 
 CAPACITY = Claim(
     id="feed-forward/capacity",
-    title="No more than N + 1 points for N given units",
+    title="No more than $N + 1$ points for $N$ given units",
     source=Source(
         INTERVIEW, ("B21",),
         "The non-linear transformation is there to let the model fit complex functions; how much N "

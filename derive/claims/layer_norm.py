@@ -1422,7 +1422,7 @@ def twin_contraction(form: Form) -> Callable[[np.random.Generator], Iterator[Tri
 def contraction_claim(form: Form) -> Claim:
     return Claim(
         id=f"layer-norm/contraction-{form.name}",
-        title=f"LayerNorm divides lengths of gradients by s at least, with epsilon {form.name} "
+        title=f"LayerNorm divides lengths of gradients by $s$ at least, with epsilon {form.name} "
         "the root",
         source=Source(
             DERIVATIONS, ("A31",),

@@ -618,9 +618,9 @@ PRE_GRADIENTS = gradients(
 
 POST_LAYERS = Claim(
     id="norm-placement/post-ln-layers",
-    title="The gradient behind L blocks of Post-LN",
+    title="The gradient behind $L$ blocks of Post-LN",
     source=Source(
-        DERIVATIONS, ("A28", "A34"), POST + " What L blocks do to a gradient is not written down."
+        DERIVATIONS, ("A28", "A34"), POST + " What $L$ blocks do to a gradient is not written down."
     ),
     statement=BEHIND_L,
     given=(
@@ -636,9 +636,9 @@ POST_LAYERS = Claim(
 
 PRE_LAYERS = Claim(
     id="norm-placement/pre-ln-layers",
-    title="The gradient behind L blocks of Pre-LN",
+    title="The gradient behind $L$ blocks of Pre-LN",
     source=Source(
-        DERIVATIONS, ("A33", "A34"), PRE + " What L blocks do to a gradient is not written down."
+        DERIVATIONS, ("A33", "A34"), PRE + " What $L$ blocks do to a gradient is not written down."
     ),
     statement=BEHIND_L,
     given=(

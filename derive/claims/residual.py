@@ -1460,7 +1460,7 @@ NO_VANISHING = Claim(
     ),
     witness=Example({d: 2, rho: half, g: [1, 2], J: [[0, half], [-half, 0]]}, auto.prove),
     proof=prove_no_vanishing,
-    twin=Twin("gradients behind small branches, and behind f(x) = -x", twin_no_vanishing),
+    twin=Twin("gradients behind small branches, and behind $f(x) = -x$", twin_no_vanishing),
     remark=r"$g$ is the gradient by $y$ and $J$ the Jacobian of $f$ at $x$. For $f(x) = -x$ the "
     r"block is $y = 0$, and no gradient passes it.",
     expected=Verdict.CONDITIONAL,
@@ -1745,7 +1745,7 @@ DEPTH_FREE = Claim(
     correction=Correction(
         implies(SUMMABLE, DEPTH_FREE_BOUND), prove_summable, given=PRODUCTS
     ),
-    twin=Twin("stacks of branches f(x) = -x/10, and of branches whose norms sum to one half",
+    twin=Twin("stacks of branches $f(x) = -x/10$, and of branches whose norms sum to one half",
               twin_depth_free),
     remark=r"The branches are $f_l(x) = -x/10$ with $P_l = (9/10)^l$: after seven layers "
     r"$(9/10)^7 < 1/2$ of the length is left, and after $L$ layers $(9/10)^L$.",

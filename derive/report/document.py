@@ -167,6 +167,8 @@ def _step(step: StepView) -> Row:
 
 
 def _axiom(axiom: AxiomView) -> Note:
+    if axiom.condition and axiom.latex.startswith(axiom.condition):
+        return Note("", axiom.latex, axiom.name, axiom.citation)
     if wording.in_words(axiom.condition) or not axiom.latex:
         where = f"if {axiom.condition}; " if axiom.condition else ""
         return Note("", axiom.latex, axiom.name, where + axiom.citation)

@@ -247,7 +247,9 @@ class _Reader:
         if fraction:
             parentheses = 1.3 if "binom" in token else 0.0
             tall = 2 if max(upper_tall, lower_tall) else 1
-            return Kind.FRACTION, max(upper_em, lower_em) + parentheses, tall
+            inner = self._in_text_style > 0 and not token.startswith(r"\d")
+            em = max(upper_em, lower_em) * (SCRIPT if inner else 1.0)
+            return Kind.FRACTION, em + parentheses, tall
         kind = lower[0].kind if lower else Kind.ORDINARY
         return kind, max(upper_em * SCRIPT, lower_em), 1
 

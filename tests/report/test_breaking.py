@@ -232,6 +232,14 @@ def test_a_unary_minus_stays_with_its_term() -> None:
         assert line.pieces[0].source != "-"
 
 
+def test_fractions_inside_fractions_are_small() -> None:
+    wide = "x_{1}+x_{2}+x_{3}+x_{4}"
+    plain, nested = (
+        width(read(rf"\frac{{{part}}}{{2}}")) for part in (wide, rf"\frac{{{wide}}}{{3}}")
+    )
+    assert nested < 0.8 * plain
+
+
 def test_a_split_fence_takes_a_fixed_size() -> None:
     inner = " + ".join(f"x_{{{i}}}" for i in range(30))
     (block,) = displayed(rf"\left({inner}\right)^{{2}}", 15.0)
