@@ -312,8 +312,11 @@ class _Printer:
     def _vector(self, size: Term, body: Term) -> str | None:
         """A body in which every term is an entry of a vector, without its index."""
         hole = T.var("%", "fin", size)
-        plain = _without_index(T.instantiate(body, (hole,)), hole)
-        return None if plain is None else self.term(plain)
+        entry = T.instantiate(body, (hole,))
+        plain = _without_index(entry, hole, row=True) or _without_index(entry, hole, row=False)
+        if plain is None or (_IDENTITY in T.free_symbols(plain) and "I" in self.taken):
+            return None
+        return self.term(plain)
 
     # ------------------------------------------------------------------ formulas
 
@@ -523,18 +526,26 @@ def _quotient(x: Term) -> tuple[Term, Term] | None:
     return None
 
 
-def _without_index(t: Term, hole: Term) -> Term | None:
-    """Entries ``x[hole]`` as the vector ``x``; None where a term is not such an entry."""
+#: How the identity matrix is printed in a product.
+_IDENTITY: Final = T.var("I", "real")
+
+
+def _without_index(t: Term, hole: Term, *, row: bool) -> Term | None:
+    """Entries ``x[hole]`` as the vector ``x``; None where a term is not such an entry.
+
+    With matrices the vectors are rows, or all of them are columns: ``(M v) N`` and ``M (v N)``
+    would look the same.
+    """
     if hole not in T.free_symbols(t):
         return None
     if t.op == "add":
-        parts = [_without_index(c, hole) for c in t.children]
+        parts = [_without_index(c, hole, row=row) for c in t.children]
         return None if None in parts else T.add(*(p for p in parts if p is not None))
     if t.op == "mul":
         with_hole = [c for c in t.children if hole in T.free_symbols(c)]
         if len(with_hole) != 1:
             return None
-        inner = _without_index(with_hole[0], hole)
+        inner = _without_index(with_hole[0], hole, row=row)
         return (
             None
             if inner is None
@@ -546,12 +557,12 @@ def _without_index(t: Term, hole: Term) -> Term | None:
         if t.children[at] is hole and not any(hole in T.free_symbols(c) for c in kept):
             return T.app(T.Head(t.data.head, at, t.data.arities, (), t.data.random), *kept)
     if t.op == "sum":
-        return _matrix_product(t, hole)
+        return _matrix_product(t, hole, row=row)
     return None
 
 
-def _matrix_product(t: Term, hole: Term) -> Term | None:
-    """A sum ``Sum_s v_s M_(s, hole)`` as ``v M``, and ``Sum_s M_(hole, s) v_s`` as ``M v``."""
+def _matrix_product(t: Term, hole: Term, *, row: bool) -> Term | None:
+    """A sum ``Sum_s v_s M_(s, hole)`` as ``v M``, or ``Sum_s M_(hole, s) v_s`` as ``M v``."""
     s = T.var(f"%{hole.data[0]}", "fin", t.children[0])  # unlike the index of a sum outside
     body = T.instantiate(t.children[1], (s,))
     factors = body.children if body.op == "mul" else ()
@@ -559,14 +570,13 @@ def _matrix_product(t: Term, hole: Term) -> Term | None:
     vectors = [f for f in factors if hole not in T.free_symbols(f)]
     if len(matrices) != 1 or len(vectors) != 1 or hole.children != s.children:
         return None
-    v = _without_index(vectors[0], s)
-    row, column = _matrix(matrices[0], s, hole), _matrix(matrices[0], hole, s)
-    if v is None or (row is not None and column is not None):
+    v = _without_index(vectors[0], s, row=row)
+    at, other = ((s, hole), (hole, s)) if row else ((hole, s), (s, hole))
+    matrix = _matrix(matrices[0], *at)
+    if v is None or matrix is None or _matrix(matrices[0], *other) is not None:
         return None
     many = v.children if v.op == "mul" else (v,)
-    if row is not None:
-        return T.mul(*many, row)
-    return None if column is None else T.mul(column, *many)
+    return T.mul(*many, matrix) if row else T.mul(matrix, *many)
 
 
 def _matrix(t: Term, row: Term, column: Term) -> Term | None:
@@ -575,7 +585,7 @@ def _matrix(t: Term, row: Term, column: Term) -> Term | None:
         parts = [_matrix(c, row, column) for c in t.children]
         return None if None in parts else T.add(*(p for p in parts if p is not None))
     if t.op == "delta" and set(t.children) == {row, column}:
-        return T.var("I", "real")
+        return _IDENTITY
     if t.op == "app" and not t.data.arities and t.children[-2:] == (row, column):
         kept = t.children[:-2]
         if not any({row, column} & T.free_symbols(c) for c in kept):

@@ -194,6 +194,45 @@ def test_lengths_of_products_print_as_such():
     assert r"\lVert" not in latex(Converter().term(neither))
 
 
+def test_products_of_matrices_in_a_norm_are_all_of_one_kind():
+    """A row times a column's matrix would look like a column times a row's."""
+    M, N = tensor("M", n, n), tensor("N", n, n)
+
+    def rowwise(entry, matrix, k):
+        return lambda i: total(times(entry(k), matrix[k, i]), k)
+
+    def columnwise(matrix, entry, k):
+        return lambda i: total(times(matrix[i, k], entry(k)), k)
+
+    def shown(entry):
+        return latex(Converter().term(norm(entry, n)))
+
+    k, l = index("k", n), index("l", n)
+    assert shown(rowwise(rowwise(x.__getitem__, M, k), N, l)) == (
+        r"\left\lVert x\,M\,N \right\rVert"
+    )
+    assert shown(columnwise(M, columnwise(N, x.__getitem__, k), l)) == (
+        r"\left\lVert M\,N\,x \right\rVert"
+    )
+    mixed = (
+        shown(rowwise(columnwise(M, x.__getitem__, k), N, l)),
+        shown(columnwise(M, rowwise(x.__getitem__, N, k), l)),
+        shown(lambda i: rowwise(x.__getitem__, M, k)(i) + columnwise(M, x.__getitem__, l)(i)),
+    )
+    assert not any(r"\lVert" in text for text in mixed)
+    assert len(set(mixed)) == 3
+
+
+def test_the_identity_is_not_printed_beside_another_i():
+    k, M = index("k", n), tensor("M", n, n)
+    with_identity = norm(lambda i: total(times(x[k], plus(sp.KroneckerDelta(k, i), M[k, i])), k), n)
+    identity = r"\left\lVert x\,(I+M) \right\rVert"
+    assert latex(Converter().term(with_identity)) == identity
+    other = latex(Converter().formula(equal(with_identity, real("I"))))
+    assert identity not in other
+    assert r"\delta" in other
+
+
 def test_a_rule_with_a_maximum_is_found_whatever_the_order_of_its_arguments():
     p = Prover(Converter(), [])
     part = p.assume(forall(i, equal(sp.Max(0, x[i]), sp.Max(0, -x[i]))))
