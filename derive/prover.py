@@ -25,11 +25,10 @@ from derive.kernel.terms import KernelError, Lam, Term
 
 @dataclass(frozen=True)
 class Line:
-    """One displayed step: the theorem, and why it holds.  `shown` is the formula to print."""
+    """One displayed step: the theorem, whose conclusion is printed, and why it holds."""
 
     theorem: Theorem
     reason: str
-    shown: Term
 
 
 class Prover:
@@ -97,9 +96,9 @@ class Prover:
         self._facts.append(theorem)
         return theorem
 
-    def note(self, theorem: Theorem, reason: str, shown: Term | None = None) -> Theorem:
+    def note(self, theorem: Theorem, reason: str) -> Theorem:
         """Show the theorem as a line of the derivation."""
-        self.lines.append(Line(theorem, reason, theorem.conclusion if shown is None else shown))
+        self.lines.append(Line(theorem, reason))
         return theorem
 
     # ------------------------------------------------------------------ equations

@@ -255,7 +255,8 @@ def _premises_needed(root: Theorem, hypotheses: Sequence[Term]) -> frozenset[Ter
 
 def _steps(prover: Prover) -> tuple[StepView, ...]:
     return tuple(
-        StepView(latex.latex(line.shown), line.theorem.rule, _reason(line)) for line in prover.lines
+        StepView(latex.latex(line.theorem.conclusion), line.theorem.rule, _reason(line))
+        for line in prover.lines
     )
 
 

@@ -73,6 +73,11 @@ class Stored:
         return f"${latex.name(str(self.tensor.label))}$"
 
     @property
+    def how_many(self) -> str:
+        alone = len(self.tensor.shape) == 1
+        return f"the length of {self.name}" if alone else f"the sides of {self.name}, multiplied"
+
+    @property
     def counted(self) -> Any:
         """What the number is: one for every entry."""
         return equal(self.number, self.entries)
@@ -123,7 +128,7 @@ def by_sides(p: Prover, parts: Sequence[Stored], first: int = 0) -> list[Theorem
 
 def multiplied(p: Prover, parts: Sequence[Stored], counted: Sequence[Theorem]) -> list[Theorem]:
     return [
-        p.equal(s.number, s.sides, c, reason=f"the sides of {s.name}, multiplied")
+        p.equal(s.number, s.sides, c, reason=s.how_many)
         for s, c in zip(parts, counted, strict=True)
     ]
 
@@ -1019,7 +1024,8 @@ NARROW_IFF = Claim(
     title="When one of the heads has as many",
     source=Source(
         DERIVATIONS, ("A12",),
-        r"As many as a single head, read as one of the $h$ heads by itself.",
+        r"As many as a single head, read as one of the $h$ heads by itself. Beyond the note: "
+        r"exactly when that is so.",
     ),
     statement=iff(equal(number(*narrow), number(*matrices)), equal(h, 1)),
     given=definitions(*narrow, *matrices),

@@ -616,6 +616,7 @@ def prove_ones_agree(p: Prover) -> Theorem:
 
         def single(least: Theorem) -> Theorem:
             width = infer("antisymmetry", [least, p.order(at_most(1, d))])
+            p.note(width, "otherwise there is one component, as a size is at least 1")
             return infer("disjunct", [width], exceptions, 0)
 
         return p.cases(p.dichotomy(d, 1), single, several)
@@ -917,7 +918,8 @@ LAYERS = Claim(
     title="The gradient behind $L$ residual blocks",
     source=Source(
         DERIVATIONS, ("A29", "A30"),
-        r"The gradient passes one factor $1 + \partial f/\partial x$ for every layer on its way.",
+        r"One block gives the factor $1 + \partial f/\partial x$; the gradient goes on to earlier "
+        r"layers. Beyond the note: the factors of $L$ blocks, and their order.",
     ),
     statement=forall(a, equal(gs[0, a], through(at(gs, L), at(Ps, L))(a))),
     given=(GRADIENTS, *PRODUCTS),
@@ -979,7 +981,8 @@ DIRECT_PATH = Claim(
     title="The gradient by the last output arrives at the first input, with something added",
     source=Source(
         DERIVATIONS, ("A30",),
-        r"Along the $+1$ path the gradient reaches earlier layers directly.",
+        r"Along the $+1$ path the gradient reaches earlier layers directly. Beyond the note: what "
+        r"comes to it on the way.",
     ),
     statement=forall(a, equal(gs[0, a], plus(gs[L, a], added_up_to(L)))),
     given=(GRADIENTS,),
@@ -1124,8 +1127,8 @@ CAUCHY_SCHWARZ = Claim(
     title="Cauchy-Schwarz in any width",
     source=Source(
         DERIVATIONS, ("A30",),
-        r"To say that a gradient does not vanish is to speak of its length; this and the triangle "
-        r"inequality are what the estimates below rest on.",
+        r"That a gradient does not vanish is said without a measure. Beyond the note: its length, "
+        r"and the two inequalities on which the estimates below rest.",
     ),
     statement=at_most(sp.Abs(inner(at(u), at(w))), times(length(at(u)), length(at(w)))),
     proof=prove_cauchy_schwarz,
@@ -1237,7 +1240,8 @@ ONE_BLOCK = Claim(
     title="How much one block can change the length of a gradient",
     source=Source(
         DERIVATIONS, ("A30",),
-        r"Even if $\partial f/\partial x$ is small, the gradient passes through the $+1$ path.",
+        r"Even if $\partial f/\partial x$ is small, the gradient passes through the $+1$ path. "
+        r"Beyond the note: how much shorter or longer it can get.",
     ),
     statement=both(
         at_most(times(plus(1, times(-1, rho)), length(at(g))), length(passed(at(g), at(J)))),
@@ -1290,7 +1294,7 @@ ALIGNED = Claim(
         DERIVATIONS,
         ("A30",),
         r"Even if $\partial f/\partial x$ is small, the gradient passes through the $+1$ path. "
-        r"Here: it loses nothing of its length.",
+        r"Read as: it loses nothing of its length.",
     ),
     statement=at_most(length(at(g)), length(passed(at(g), at(J)))),
     added=(
@@ -1352,7 +1356,8 @@ VANISHING = Claim(
     title="Exactly when one block kills a gradient",
     source=Source(
         DERIVATIONS, ("A30",),
-        r"Because of the $+1$ term the gradient does not vanish.",
+        r"Because of the $+1$ term the gradient does not vanish. Beyond the note: exactly when it "
+        r"does.",
     ),
     statement=iff(
         vanishes(passed(at(g), at(J))),
@@ -1372,7 +1377,8 @@ def no_length_no_entry(p: Prover, short: Theorem) -> Theorem:
     """From ||g|| <= 0: every entry of g is 0."""
     squares = square_length(at(g))
     none = p.order(
-        at_most(squares, 0), (length(at(g)), short), reason="multiply by the length of $g$"
+        at_most(squares, 0), (length(at(g)), short),
+        reason=r"multiply by $\lVert g\rVert$, whose square is the sum of the squares",
     )  # fmt: skip
     others = p.square(times(plus(1, times(-1, one(a, b))), g[b]))
     one_of_them = p.order(

@@ -283,9 +283,10 @@ def prove_gradient(p: Prover) -> Theorem:
             entry = p.calc(
                 stack_jacobian(m + 1)(a, b),
                 (with_factor(branch_jacobian(m), stack_jacobian(m))(a, b),
-                 "one more layer", in_layer(p, p.part(jacobian, 2), m, limit)),
+                 "the Jacobian gets the factor of layer $m$",
+                 in_layer(p, p.part(jacobian, 2), m, limit)),
                 (with_factor(branch_jacobian(m), at(Ps, m))(a, b), "by what is supposed", earlier),
-                (Ps[m + 1, a, b], "one more factor",
+                (Ps[m + 1, a, b], "and so does the product",
                  in_layer(p, p.part(factors, 1), m, limit)),
             )  # fmt: skip
             return p.for_all(entry, a, b)

@@ -720,9 +720,9 @@ INITIALISATION = Claim(
     proof=prove_initialisation,
     twin=Twin("second moments of sampled queries of one token", twin_initialisation),
     expected=Verdict.PROVED,
-    remark=r"After layer normalisation $\lVert x\rVert^2=d_{\text{model}}$, so that the weights "
-    r"need mean square $1/d_{\text{model}}$. Separate weights for keys give independence of $q$ "
-    "and $k$.",
+    remark=r"After layer normalisation (without scale, shift and $\epsilon$) "
+    r"$\lVert x\rVert^2=d_{\text{model}}$, so that the weights need mean square "
+    r"$1/d_{\text{model}}$. Keys from weights that are drawn apart are independent of the queries.",
 )  # fmt: skip
 
 
@@ -958,7 +958,8 @@ def prove_chebyshev(p: Prover) -> Theorem:
     reasons = (
         DRAWN,
         r"let $A$ be 1 for outcomes with $|q\cdot k|/\sqrt{d_k}\ge t$ only, 0 for the others",
-        "assumption", "assumption: mean zero", "assumption: variance one, what the factor is for",
+        "let $t$ be positive", "assumption: mean zero",
+        "assumption: variance one, what the factor is for",
     )  # fmt: skip
     return under(p, controlled, reasons, lambda *parts: bound_tail(p, *parts))
 
@@ -1048,7 +1049,7 @@ def prove_bounded(p: Prover) -> Theorem:
         summed = p.sum_order(one, c, reason="add over all components")
         return p.order(
             at_most(over(fixed_dot, root), root), (over(1, root), summed),
-            reason=r"divide by $\sqrt{d_k}$",
+            reason=r"the right side is $d_k$; divide by $\sqrt{d_k}$",
         )  # fmt: skip
 
     return p.suppose(in_range, then, "let the components be at most 1 in size")
