@@ -199,6 +199,8 @@ class _Printer:
 
     def _pow(self, t: Term) -> tuple[str, int]:
         base, e = t.children[0], t.data
+        if e == 1:  # left by the derivative of a square
+            return self._term(base)
         if e < 0:
             below = base if e == -1 else T.power(base, -e)
             return rf"\frac{{1}}{{{self.term(below)}}}", _MUL

@@ -109,7 +109,8 @@ class _Layout:
         if start == 0 or self._pieces[start].glued or self._starts_clause(start):
             return 0.0
         base = self._ends_em[self._anchor] if self._anchor else _HANGING_EM
-        link = self._pieces[start].kind in self._links
+        body = self._depths[start] == 0 and follows(self._pieces, start, Kind.QUANTIFIER)
+        link = body or self._pieces[start].kind in self._links
         nested = min(self._depths[start], _DEEPEST_EM)
         return base + (0.0 if link else _CONTINUED_EM) + nested
 

@@ -1,4 +1,6 @@
-"""Running text with inline ``$...$`` math and identifiers between backticks -> LaTeX.
+"""Running text with inline ``$...$`` math and identifiers -> LaTeX.
+
+Identifiers stand between backticks; words with an underscore are identifiers, too.
 
 Everything else is plain text, so that LaTeX's special characters print as themselves; a literal
 dollar is written ``\\$``.
@@ -17,7 +19,7 @@ from derive.report.formulas import inline
 _DOLLAR: Final = re.compile(r"(?<!\\)\$")
 _AFTER_SEPARATOR: Final = re.compile(r"(?<=[-_./:])(?=[^-_./:])")
 _LONGEST_RUN: Final = 16
-_CODE: Final = re.compile(r"`([^`]+)`")
+_CODE: Final = re.compile(r"`([^`]+)`|\b([A-Za-z]\w*_\w+)\b")
 
 
 def set_text(text: str, room: float) -> str:
@@ -29,10 +31,12 @@ def set_text(text: str, room: float) -> str:
 
 
 def _words(text: str) -> str:
-    parts = _CODE.split(text)
-    return "".join(
-        set_code(part) if place % 2 else escape(part) for place, part in enumerate(parts)
-    )
+    """Plain text; what stands between backticks or has an underscore is an identifier."""
+    out, end = "", 0
+    for found in _CODE.finditer(text):
+        out += escape(text[end : found.start()]) + set_code(found[1] or found[2])
+        end = found.end()
+    return out + escape(text[end:])
 
 
 def plain(text: str) -> str:
@@ -41,7 +45,7 @@ def plain(text: str) -> str:
     flat = (
         re.sub(r"\\[,;:!> ]|\\(?:text|left|right|mathrm|mathbf|operatorname)\b|[{}]", "", part)
         if place % 2
-        else _CODE.sub(r"\1", part)
+        else _CODE.sub(lambda found: found[1] or found[2], part)
         for place, part in enumerate(parts)
     )
     ascii_only = "".join(flat).replace("\\", "").replace("$", "")

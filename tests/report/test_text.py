@@ -63,6 +63,9 @@ def test_identifiers_stand_between_backticks() -> None:
         r"the array \code{w\_\allowbreak{}q}, not \textasciigrave{} alone"
     )
     assert plain("The array `w_q`") == r"The array w\_q"
+    assert set_text("by feed_forward_vjp, $x_a$", ROOM) == (
+        r"by \code{feed\_\allowbreak{}forward\_\allowbreak{}vjp}, $x_a$"
+    )
 
 
 def test_an_open_dollar_is_refused() -> None:
