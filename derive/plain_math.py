@@ -360,6 +360,8 @@ class _Reader:
                 inner = self._argument()
                 self._tight -= 1
                 if token == "^":
+                    while len(inner) > 1 and inner[0].text == "′":
+                        primes, inner = primes + "′", inner[1:]
                     above += _superscript(inner, part.kind)
                 else:
                     below += _subscript(inner, part.kind)
