@@ -488,8 +488,8 @@ ENCODER_BLOCK = Claim(
     title="Two thirds of an encoder block with everything in it",
     source=source(
         "A27",
-        r"About 2/3 of all parameters; read as exactly that share of an encoder block with all "
-        r"biases and two normalisations, which the note's own formulas have.",
+        r"About 2/3 of all parameters; read as exactly that share of an encoder block with two "
+        r"normalisations and all biases, those of attention included.",
     ),
     statement=claimed_share(ENCODER, Fraction(2, 3)),
     given=(*FIT, FOUR_TIMES),
