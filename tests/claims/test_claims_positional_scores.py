@@ -33,7 +33,7 @@ from derive.claims._positions import (
     turned,
 )
 from derive.convert import Converter
-from derive.language import both, equal, forall, iff, implies, plus, times, total
+from derive.language import at_most, both, equal, forall, iff, implies, less, plus, times, total
 from derive.prover import Prover
 from derive.result import Verdict
 from derive.verify import settle
@@ -136,6 +136,17 @@ MUTANTS = {
         statement=implies(
             both(equal(S.u, times(-1, S.z)), equal(S.v, times(-1, S.w))), S.OFFSET_ONLY
         ),
+    ),
+    "pairs: the same one, perhaps": mutant(
+        S.MIXED, statement=implies(at_most(i, j), iff(S.MIXED_OFFSET_ONLY, S.NOTHING))
+    ),
+    "pairs: in any order": mutant(S.MIXED, statement=iff(S.MIXED_OFFSET_ONLY, S.NOTHING)),
+    "pairs: blocks as within one": mutant(
+        S.MIXED, statement=implies(less(i, j), iff(S.MIXED_OFFSET_ONLY, S.BLOCK))
+    ),
+    "pairs: always": mutant(S.MIXED, statement=implies(less(i, j), S.MIXED_OFFSET_ONLY)),
+    "pairs: any frequencies": mutant(
+        S.MIXED, given=(ENCODING[0], Given(equal(0, 0)), *ENCODING[2:])
     ),
     "possible: one pair for all": mutant(S.POSSIBLE, statement=without_pair),
     "turned: the other sign": mutant(
