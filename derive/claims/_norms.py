@@ -143,7 +143,7 @@ def divisor_is(form: Form) -> Given:
     return Given(equal(s, form.divisor), form.note)
 
 
-def usable(form: Form, why: str = "the note divides by it") -> Given:
+def usable(form: Form, why: str = "the note divides by it, as by a positive number") -> Given:
     return Given(less(0, form.usable), why)
 
 

@@ -85,6 +85,7 @@ from derive.language import (
     index,
     less,
     minus,
+    negation,
     over,
     plus,
     positive,
@@ -176,7 +177,8 @@ BOTH_DIVISORS = r"this holds for $s = \sigma + \epsilon$ and for $s = \sqrt{\sig
 def mean_of_output(p: Prover, mean: Theorem) -> Theorem:
     return p.calc(
         mean_of(over_s),
-        (over(over(total(centred(c), c), d), s), "the divisor is the same for all features"),
+        (over(over(total(centred(c), c), d), s),
+         "whatever the divisor $s$ is, it is the same for all features"),
         (0, "the sum in it is zero",
          (over(over(1, d), s), sum_of_centred(p, mean))),
     )  # fmt: skip
@@ -610,6 +612,70 @@ TWO_FORMS = Claim(
 )  # fmt: skip
 
 
+other, spread = real("eta"), real("t")
+ALWAYS = forall(
+    spread,
+    implies(at_most(0, spread),
+            equal(plus(spread, other), root(plus(square(spread), epsilon)))),
+)  # fmt: skip
+
+
+def prove_no_substitute(p: Prover) -> Theorem:
+    def then(_: Theorem) -> Theorem:
+        with p.supposing(ALWAYS) as always:
+            p.note(always, r"suppose that $\eta$ served outside the root for every $\sigma = t$")
+            zero, unit = (p.mp(p.at(always, k), p.trivial(at_most(0, k))) for k in (0, 1))
+            at_zero = p.equal(
+                square(other), epsilon, (plus(other, root(epsilon)), zero),
+                reason=r"$t = 0$: square both sides of $\eta = \sqrt{\epsilon}$",
+            )  # fmt: skip
+            at_one = p.equal(
+                square(plus(1, other)), plus(1, epsilon),
+                (plus(1, other, root(plus(1, epsilon))), unit),
+                reason=r"$t = 1$: the same with $1 + \eta = \sqrt{1 + \epsilon}$",
+            )  # fmt: skip
+            none = p.equal(other, 0, (half, at_one), (-half, at_zero),
+                           reason="subtract both")  # fmt: skip
+            nothing = p.equal(epsilon, 0, (-1, at_zero), (other, none), reason="put this in")
+            positive_epsilon = p.trivial(negation(equal(epsilon, 0)))
+            denied = p.formula(negation(ALWAYS))
+            absurd = infer("contradiction", [nothing, positive_epsilon], denied)
+        denial = p.note(infer("deny", [absurd], always.conclusion), r"but $\epsilon$ is positive")
+        return p.for_all(denial, other)
+
+    return p.suppose(less(0, epsilon), then, r"let $\epsilon$ be positive")
+
+
+def twin_no_substitute(rng: np.random.Generator) -> Iterator[Trial]:
+    """A constant that fits one spread does not fit others."""
+    row = rng.standard_normal(5)
+    row = (row - row.mean()) / row.std()
+    for eps in (0.1, 0.5, 3.0):
+        for fitted, tried in ((1.0, 0.3), (0.3, 2.0)):
+            constant = np.sqrt(fitted**2 + eps) - fitted
+            same = hat(OUTSIDE, fitted * row, constant)
+            yield agree(same, hat(INSIDE, fitted * row, eps), "where it was fitted")
+            changed = hat(OUTSIDE, tried * row, constant)
+            yield differs(changed, hat(INSIDE, tried * row, eps), by=1e-3, what="elsewhere")
+
+
+NO_SUBSTITUTE = Claim(
+    id="layer-norm/no-substitute",
+    title="No constant outside the root does what epsilon does inside",
+    source=Source(
+        DERIVATIONS, ("A31",),
+        r"The divisor of LayerNorm is written $\sigma + \epsilon$, as if this were the usual "
+        r"$\sqrt{\sigma^2 + \epsilon}$ with another constant.",
+    ),
+    statement=implies(less(0, epsilon), forall(other, negation(ALWAYS))),
+    proof=prove_no_substitute,
+    defined=defined,
+    twin=Twin("normalised rows with a constant fitted to another spread", twin_no_substitute),
+    remark=r"$t$ stands for $\sigma$, and $\eta$ for the constant outside the root.",
+    expected=Verdict.PROVED,
+)  # fmt: skip
+
+
 # ---------------------------------------------------------------------- the Jacobian
 
 
@@ -751,7 +817,9 @@ def prove_spectrum(form: Form) -> Script:
             )  # fmt: skip
 
         premise = p.formula(spectrum(form).args[2].args[0])
-        rest = p.suppose(premise, others, r"let $v$ be orthogonal to $1$ and to $x - \mu$")
+        rest = p.suppose(
+            premise, others, r"let $g$ be orthogonal to $(1, \dots, 1)$ and to $x - \mu$"
+        )
         return p.both(p.for_all(constant, a), p.for_all(along, a), rest)
 
     if form is OUTSIDE:
@@ -800,10 +868,8 @@ def spectrum_claim(form: Form) -> Claim:
         proof=prove_spectrum(form),
         defined=defined,
         twin=Twin("eigenvalues of the Jacobian from the vjp", twin_spectrum(form)),
-        remark=r"$J v$ for the Jacobian $J$, which is symmetric: constants are lost, along "
-        r"$x - \mu$ a factor $" + (r"\epsilon/s^2" if form is OUTSIDE else r"\epsilon/s^3")
-        + r"$ is left (nothing for $\epsilon = 0$), and everything orthogonal to both is divided "
-        r"by $s$.",
+        remark=r"The parts say what the Jacobian $J$, which is symmetric, makes of a constant, of "
+        r"$x - \mu$ (nothing for $\epsilon = 0$), and of a row $g$ that is orthogonal to both.",
         expected=Verdict.PROVED,
     )  # fmt: skip
 
@@ -1759,6 +1825,7 @@ CLAIMS = (
     SPREAD_IS_ONE,
     SAME_DIVISORS,
     TWO_FORMS,
+    NO_SUBSTITUTE,
     *JACOBIANS,
     *SPECTRA,
     SHIFT,

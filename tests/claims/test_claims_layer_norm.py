@@ -59,6 +59,7 @@ from derive.language import (
     implies,
     less,
     minus,
+    negation,
     over,
     plus,
     power,
@@ -380,6 +381,22 @@ def test_the_comparison_needs_signs():
     assert settle(replace(bare, proof=None, counterexample=example)).result.verdict is (
         Verdict.REFUTED
     )
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        implies(at_most(0, epsilon), forall(M.other, negation(M.ALWAYS))),  # 0 does for 0
+        forall(M.other, negation(M.ALWAYS)),
+        implies(less(0, epsilon), forall(M.other, M.ALWAYS)),
+        implies(
+            less(0, epsilon),
+            forall(M.other, negation(equal(plus(1, M.other), M.root(plus(1, epsilon))))),
+        ),
+    ],
+)
+def test_mutated_substitutes(statement):
+    assert not_proved(mutant(M.NO_SUBSTITUTE, statement=statement))
 
 
 def shift_mutants():
