@@ -31,6 +31,15 @@ class Given:
 
 
 @dataclass(frozen=True)
+class Notation(Given):
+    """An equation that says what a symbol of ours stands for, and supposes nothing.
+
+    The symbol stands alone on the left side, in no hypothesis before this one and not on the right
+    side; a claim with a "notation" of another form is not settled.
+    """
+
+
+@dataclass(frozen=True)
 class Example:
     """Exact values for symbols: numbers for scalars, nested lists or a `Lam` for tensors.
 

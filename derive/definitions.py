@@ -8,7 +8,7 @@ that the premises hold at the values has to be proved like everything else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
@@ -57,6 +57,26 @@ class _Clause:
 def defined_symbols(goal: Term) -> frozenset[Term | str]:
     """The symbols to which the premises of `goal` give a value in terms of the others."""
     return frozenset(_clauses(goal))
+
+
+def only_defines(p: Term, earlier: Sequence[Term]) -> bool:
+    """Whether `p` gives a value to one symbol, of which nothing was said before, and no more.
+
+    Every such equation can be met, whatever the other symbols are.  Sizes are not defined: what
+    is said of them holds for some sizes only.
+    """
+    found = list(_defining(p, ())) if p.op != "and" else []
+    if len(found) != 1:
+        return False
+    symbol, value = found[0].symbol, found[0].value
+    once = sum(t is symbol or (t.op == "app" and t.data.head == symbol) for t in T.subterms(p)) == 1
+    if not once or any(symbol in T.free_symbols(t) for t in earlier):
+        return False
+    if isinstance(symbol, str) or symbol.data[1] == "real":
+        return True
+    norm = Normaliser()
+    whole = norm.is_int(value) and (symbol.data[1] == "int" or norm.nonneg(norm.poly(value)))
+    return symbol.data[1] in ("int", "nat") and whole
 
 
 def complete(goal: Term, values: Values) -> Values:

@@ -47,6 +47,7 @@ class HypothesisView:
     origin: Origin
     used: bool
     note: str = ""
+    notation: bool = False
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any
 import sympy as sp
 
 from derive import auto, counterexample, definitions, latex
-from derive.claim import Added, Claim, Correction, Example, Given, Script
+from derive.claim import Added, Claim, Correction, Example, Given, Notation, Script
 from derive.convert import ConversionError, Converter
 from derive.kernel import terms as T
 from derive.kernel.axioms import AXIOMS, EVALUATIONS
@@ -122,7 +122,7 @@ def recall(claim: Claim, entry: Any) -> Settled:
         logs, goals, kinds = (tuple(entry[part]) for part in ("logs", "goals", "kinds"))
         shown = {(kind, goal) for kind, goal, _ in zip(kinds, goals, logs, strict=True)}
         fits = shown == _goals(claim, work, result)
-    except (*_SEARCH_FAILED, TypeError, KeyError, ValueError):
+    except (*_SEARCH_FAILED, Unsettled, TypeError, KeyError, ValueError):
         fits = False
     if not fits:
         return settle(claim)
@@ -192,7 +192,17 @@ def _read(claim: Claim) -> _Work:
     given = tuple(converter.formula(g.formula) for g in claim.given)
     added = tuple(converter.formula(a.formula) for a in claim.added)
     conclusion = converter.formula(claim.statement)
+    _check_notation(claim.given, (*converter.declared, *given))
     return _Work(converter, conclusion, given, added)
+
+
+def _check_notation(stated: Sequence[Given], hypotheses: Sequence[Term]) -> None:
+    declared = len(hypotheses) - len(stated)
+    for k, hypothesis in enumerate(stated, start=declared):
+        if isinstance(hypothesis, Notation) and not definitions.only_defines(
+            hypotheses[k], hypotheses[:k]
+        ):
+            raise Unsettled(f"this notation is more than a definition: {T.show(hypotheses[k])}")
 
 
 # ---------------------------------------------------------------------------- proofs
@@ -531,7 +541,8 @@ def _hypotheses(claim: Claim, work: _Work, proved: _Proved) -> tuple[HypothesisV
     rows += [(h, a, Origin.ADDED) for h, a in zip(work.added, claim.added, strict=True)]
     for h, stated, origin in rows:
         note = "declared with the symbol" if stated is None else stated.note
-        out.append(HypothesisView(latex.latex(h), origin, h in proved.used, note))
+        notation = isinstance(stated, Notation)
+        out.append(HypothesisView(latex.latex(h), origin, h in proved.used, note, notation))
     return tuple(out)
 
 

@@ -7,7 +7,7 @@ import sympy as sp
 from derive import language as L
 from derive.convert import Converter
 from derive.counterexample import find
-from derive.definitions import complete, defined_symbols
+from derive.definitions import complete, defined_symbols, only_defines
 from derive.kernel import terms as T
 from derive.kernel.check import at_values
 from derive.kernel.normal import Normaliser
@@ -103,3 +103,49 @@ def test_angles_are_tried() -> None:
     found = find(goal(L.equal(sp.sin(x) ** 2, sp.sin(x))))
     assert found is not None
     assert infer("decide", [], T.negate(T.eq(T.fn("sin", found[0][T.var("x")]), T.ZERO)))
+
+
+# ------------------------------------------------------------------ definitions and no more
+
+N, k = L.natural("N"), L.index("k", d)
+v, M = L.tensor("v", d), L.tensor("M", d, d)
+
+
+def defines(p: object, *earlier: object) -> bool:
+    converter = Converter()
+    return only_defines(converter.formula(p), [converter.formula(q) for q in earlier])
+
+
+def test_equations_that_only_define() -> None:
+    assert defines(L.equal(y, x + 1))
+    assert defines(L.equal(N, L.total(1, i)))
+    assert defines(WEIGHTS)
+    assert defines(EVEN)
+    assert defines(L.forall([i, k], L.equal(L.tensor("A", r, d)[i, k], w[i] * v[k])), WEIGHTS)
+    assert defines(L.equal(y, x + 1), L.less(0, x))
+
+
+def test_equations_that_suppose_something() -> None:
+    index = L.index("j", d)
+    for p in (
+        L.equal(x + 1, y),
+        L.equal(y, 2 * y),
+        L.less(y, x),
+        L.both(L.equal(y, x), L.less(0, x)),
+        L.implies(L.less(0, x), L.equal(y, x)),
+        DOUBLE,  # only some sizes are even
+        L.equal(N, x),  # not every number is a natural one
+        L.equal(N, d - 2),
+        L.equal(d, L.over(d, 2)),
+        L.forall(i, L.equal(x, w[i])),  # one number for all
+        L.forall(k, L.equal(M[k, k], 1)),
+        L.forall([k, index], L.equal(v[k], M[k, index])),  # it makes the columns equal
+        L.forall(k, L.equal(v[k], v[0])),
+        L.forall(k, L.equal(M[k, 0], M[0, k])),
+        L.forall(i, L.equal(F(F(x, 0), i), 1)),
+        L.exists(x, L.equal(y, x)),
+    ):
+        assert not defines(p), p
+    assert not defines(L.equal(y, x + 1), L.less(0, y))
+    assert not defines(L.equal(y, x + 1), L.equal(y, x))
+    assert not defines(ODD, EVEN)

@@ -9,7 +9,7 @@ import sympy as sp
 
 from derive import auto
 from derive import language as L
-from derive.claim import Added, Claim, Correction, Example, Given
+from derive.claim import Added, Claim, Correction, Example, Given, Notation
 from derive.kernel.check import check
 from derive.kernel.rules import Theorem, infer
 from derive.kernel.terms import KernelError
@@ -48,6 +48,24 @@ def test_used_hypotheses_are_told_from_unused_ones() -> None:
     given = (Given(L.equal(h * w, d)), Given(L.less(x, y)))
     result = settle(claim(statement=L.equal(2 * h * w, 2 * d), given=given)).result
     assert [v.used for v in result.hypotheses] == [True, False]
+
+
+def test_a_notation_is_told_from_what_the_source_states() -> None:
+    given = (Given(L.less(0, x)), Notation(L.equal(y, 2 * x), "twice"))
+    result = settle(claim(statement=L.less(0, y), given=given)).result
+    assert result.verdict is Verdict.PROVED
+    assert [(v.notation, v.used) for v in result.hypotheses] == [(False, True), (True, True)]
+
+
+def test_a_notation_that_supposes_something_settles_nothing() -> None:
+    for formula in (L.less(0, y), L.equal(d, 2 * h), L.equal(y, y + x)):
+        settled = settle(claim(statement=L.equal(x, x), given=(Notation(formula),)))
+        assert settled.result.verdict is Verdict.UNDECIDED
+        assert "more than a definition" in settled.result.reason
+    twice = (Notation(L.equal(y, x)), Notation(L.equal(y, 0)))
+    assert verdict(statement=L.equal(x, 0), given=twice) is Verdict.UNDECIDED
+    after = (Given(L.less(y, 0)), Notation(L.equal(y, x**2)))
+    assert verdict(statement=L.less(0, 0), given=after) is Verdict.UNDECIDED
 
 
 def test_a_hypothesis_that_only_definedness_needs_counts_as_used() -> None:

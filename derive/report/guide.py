@@ -17,7 +17,8 @@ _PARTS: Final = (
         "told in our own words; the numbers behind the name of the document, such as A15, are "
         "places in it. A hypothesis is “from the source” if the source states it or needs it for "
         "what it writes to have a meaning, and “added” if the claim fails without it and the "
-        "source does not state it.",
+        "source does not state it. A “notation” says what a letter of ours stands for; it supposes "
+        "nothing.",
     ),
     (
         "A derivation",

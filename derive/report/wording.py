@@ -38,7 +38,7 @@ REPLAYED: Final = {
 
 def status(hypothesis: HypothesisView, verdict: Verdict) -> str:
     """Who states the hypothesis, and whether a proof used it; a counterexample meets them all."""
-    origin = ORIGIN[hypothesis.origin]
+    origin = "notation" if hypothesis.notation else ORIGIN[hypothesis.origin]
     return origin if verdict is Verdict.REFUTED else f"{origin}, {_USED[hypothesis.used]}"
 
 
