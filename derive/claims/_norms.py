@@ -16,7 +16,7 @@ from typing import Any
 import sympy as sp
 
 from derive import auto, lemmas, search
-from derive.claim import Argument, Given
+from derive.claim import Argument, Given, Notation
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem, infer
 from derive.kernel.terms import KernelError
@@ -140,7 +140,7 @@ MEAN, SPREAD = statistics_of(THE_ROW)
 
 
 def divisor_is(form: Form) -> Given:
-    return Given(equal(s, form.divisor), form.note)
+    return Notation(equal(s, form.divisor), form.note)
 
 
 def usable(form: Form, why: str = "the note divides by it, as by a positive number") -> Given:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Added, Claim, Correction, Example, Given
+from derive.claim import Added, Claim, Correction, Example, Given, Notation
 from derive.claims import INTERVIEW
 from derive.claims._softmax import (
     delta,
@@ -640,9 +640,9 @@ def entry(x: Any) -> Callable[[Any, Any], Any]:
     return lambda s, f: x[s, f]
 
 
-BILINEAR = Given(
+BILINEAR = Notation(
     forall([f, h], equal(B[f, h], over(total(times(w_q[f, e], w_k[h, e]), e), root))),
-    r"notation: $B=W^Q(W^K)^\top/\sqrt{d_k}$",
+    r"$B=W^Q(W^K)^\top/\sqrt{d_k}$",
 )
 
 
@@ -969,19 +969,19 @@ of_x, of_y, of_z = (tensor(name, m, d_v) for name in "FGH")
 
 def attends(output: Any, tokens: Any, name: str) -> Given:
     """The output is self-attention of the tokens."""
-    return Given(
+    return Notation(
         forall([k, c], equal(output[k, c], attention(entry(tokens), k, c))),
-        f"notation: ${output.label}$ is the output for ${name}$",
+        f"${output.label}$ is the output for ${name}$",
     )
 
 
 NOTATION = (
-    Given(
+    Notation(
         forall(
             [k, f],
             equal(Z[k, f], plus(times(one_factor, X[k, f]), times(other_factor, Y[k, f]))),
         ),
-        "notation: $Z=aX+bY$",
+        "$Z=aX+bY$",
     ),
     attends(of_x, X, "X"),
     attends(of_y, Y, "Y"),
@@ -1191,7 +1191,7 @@ ATTENTION = Given(
     "the weights are the softmax of the scaled scores, one query at a time",
 )
 passed = total(times(G[t, c], V[i, c]), c)
-SCORE_GRADIENT = Given(
+SCORE_GRADIENT = Notation(
     forall(
         [t, i],
         equal(
@@ -1202,7 +1202,7 @@ SCORE_GRADIENT = Given(
             ),
         ),
     ),
-    "notation: $D$ is the gradient of the scores before they are scaled: that of the weights, "
+    "$D$ is the gradient of the scores before they are scaled: that of the weights, "
     "$GV^\\top$, passed back through the softmax",
 )
 BACKWARD = (
@@ -1315,11 +1315,11 @@ permutation = both(
 PERMUTATION = (
     "suppose a matrix of zeros and ones", "with a single 1 in every row", "and in every column",
 )  # fmt: skip
-MOVED_KEYS = Given(
-    forall([i, e], equal(K_2[i, e], total(times(P[i, j], K[j, e]), j))), "notation: $K'=PK$"
+MOVED_KEYS = Notation(
+    forall([i, e], equal(K_2[i, e], total(times(P[i, j], K[j, e]), j))), "$K'=PK$"
 )
-MOVED_VALUES = Given(
-    forall([i, c], equal(V_2[i, c], total(times(P[i, j], V[j, c]), j))), "notation: $V'=PV$"
+MOVED_VALUES = Notation(
+    forall([i, c], equal(V_2[i, c], total(times(P[i, j], V[j, c]), j))), "$V'=PV$"
 )
 
 
@@ -1522,8 +1522,8 @@ ORDER_FREE = Claim(
 )  # fmt: skip
 
 X_2 = tensor("X'", m, d)
-MOVED_TOKENS = Given(
-    forall([i, f], equal(X_2[i, f], total(times(P[i, j], X[j, f]), j))), "notation: $X'=PX$"
+MOVED_TOKENS = Notation(
+    forall([i, f], equal(X_2[i, f], total(times(P[i, j], X[j, f]), j))), "$X'=PX$"
 )
 equivariant = forall([k, c], equal(of_y[k, c], total(times(P[k, s], of_x[s, c]), s)))
 

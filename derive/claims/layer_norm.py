@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from derive.claim import Added, Claim, Correction, Example, Given, Script
+from derive.claim import Added, Claim, Correction, Example, Given, Notation, Script
 from derive.claims import DERIVATIONS, INTERVIEW
 from derive.claims._norms import (
     FORMS,
@@ -1153,7 +1153,7 @@ def vjp(form: Form, i: Any) -> Any:
     return over(minus(minus(weighted(i), mean_of(weighted)), along), s)
 
 
-UPSTREAM = Given(
+UPSTREAM = Notation(
     forall(a, equal(g[a], loss.partial(output)[a])),
     r"$g$ is the gradient of a loss by the output $y$ of LayerNorm",
 )
@@ -1758,7 +1758,7 @@ DUALITY = Claim(
         r"in common, for $\epsilon > 0$:",
     ),
     statement=implies(POSITIVE_EPSILON, both_forms(bn_is_ln_of_transpose)),
-    given=(Given(forall([c, t], equal(columns[c, t], X[t, c])), r"$C = X^{\top}$"),),
+    given=(Notation(forall([c, t], equal(columns[c, t], X[t, c])), r"$C = X^{\top}$"),),
     proof=prove_duality,
     defined=defined,
     twin=Twin("batch norm against layer norm of the transposed batch", twin_duality),

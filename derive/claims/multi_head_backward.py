@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from derive.claim import Claim, Given
+from derive.claim import Claim, Notation
 from derive.claims import DERIVATIONS
 from derive.claims._heads import (
     HEADS,
@@ -66,7 +66,7 @@ ORDER = 19
 
 G, by_head = tensor("G", n, d), tensor("g", h, n, d_v)
 R = tensor("R", h, n, m)
-GAIN = Given(
+GAIN = Notation(
     forall(
         [i, t, s],
         equal(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Added, Claim, Correction, Example, Given
+from derive.claim import Added, Claim, Correction, Example, Given, Notation
 from derive.claims import DERIVATIONS, parameters
 from derive.claims.parameters import FOUR_TIMES, KEYS_FIT, VALUES_FIT, d_k, d_v, f, stored, under
 from derive.kernel import terms as T
@@ -80,7 +80,7 @@ class Stage:
 
     @property
     def definition(self) -> Given:
-        return Given(self.counted, f"{self.what}: what is counted")
+        return Notation(self.counted, f"{self.what}: what is counted")
 
     @property
     def counted(self) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 
 from derive import latex
-from derive.claim import Added, Claim, Correction, Example, Given
+from derive.claim import Added, Claim, Correction, Example, Given, Notation
 from derive.claims import DERIVATIONS, INTERVIEW
 from derive.kernel.rules import Theorem
 from derive.language import (
@@ -84,7 +84,7 @@ class Stored:
 
     @property
     def definition(self) -> Given:
-        return Given(self.counted, f"the number of entries of {self.name}")
+        return Notation(self.counted, f"the number of entries of {self.name}")
 
 
 def stored(number: str, name: str, *shape: Any) -> Stored:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Added, Claim, Correction, Example, Given
+from derive.claim import Added, Claim, Correction, Example, Given, Notation
 from derive.claims import INTERVIEW
 from derive.claims._softmax import (
     at_most_one,
@@ -93,10 +93,10 @@ def weight(i: Any) -> Any:
     return p[i]
 
 
-WEIGHTS = Given(weights(weight, score), r"the weights $p$ are the softmax of the scores $z$")
-JACOBIAN = Given(
+WEIGHTS = Notation(weights(weight, score), r"the weights $p$ are the softmax of the scores $z$")
+JACOBIAN = Notation(
     forall([i, j], equal(J[i, j], plus(times(p[i], delta(i, j)), times(-1, p[i], p[j])))),
-    r"notation: $J=\operatorname{diag}(p)-p\,p^\top$",
+    r"$J=\operatorname{diag}(p)-p\,p^\top$",
 )
 
 
@@ -438,9 +438,7 @@ def at_most_half(q: Prover, positive: Theorem, one: Theorem, x: Any, show: bool 
 
 
 squares = total(power(v[i], 2), i)
-image = Given(
-    forall(i, equal(w[i], total(times(J[i, j], v[j]), j))), "notation: $w=Jv$, the image of $v$"
-)
+image = Notation(forall(i, equal(w[i], total(times(J[i, j], v[j]), j))), "$w=Jv$, the image of $v$")
 
 
 def norm_bound(
@@ -625,7 +623,7 @@ def scaled_score(i: Any) -> Any:
     return times(a, z[i])
 
 
-SCALED = Given(
+SCALED = Notation(
     weights(weight, scaled_score), r"the weights $p$ are the softmax of the scores $a z$"
 )
 leads = both(
@@ -968,7 +966,7 @@ def attention_score(i: Any) -> Any:
     return over(dot_product(i), root)
 
 
-ATTENTION = Given(
+ATTENTION = Notation(
     weights(weight, attention_score),
     r"the weights $p$ are the softmax of the scaled scores of one query $q$",
 )
@@ -1024,9 +1022,9 @@ THROUGH = Claim(
 )  # fmt: skip
 
 moved = over(total(times(keys[i, c], change[c]), c), root)
-MOVED = Given(
+MOVED = Notation(
     forall(i, equal(v[i], moved)),
-    r"notation: $v=Kx/\sqrt{d_k}$, how the scores move when $q$ moves by $x$",
+    r"$v=Kx/\sqrt{d_k}$, how the scores move when $q$ moves by $x$",
 )
 reached = over(total(power(total(times(keys[i, c], change[c]), c), 2), i), times(4, d_k))
 
@@ -1073,7 +1071,7 @@ NO_EXPLOSION = Claim(
     statement=at_most(total(power(w[i], 2), i), reached),
     given=(
         ATTENTION, JACOBIAN, MOVED,
-        Given(image.formula, "notation: $w=Jv$, how the weights move to first order"),
+        Notation(image.formula, "$w=Jv$, how the weights move to first order"),
     ),
     proof=prove_no_explosion,
     twin=Twin("first-order changes of attention weights against the bound", twin_no_explosion),
