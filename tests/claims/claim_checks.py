@@ -10,7 +10,7 @@ from typing import Any
 import sympy as sp
 
 from derive import auto
-from derive.claim import Claim, Example, Script
+from derive.claim import Claim, Example, Given, Script
 from derive.convert import Converter
 from derive.kernel import terms as T
 from derive.kernel.check import check
