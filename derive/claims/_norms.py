@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import sympy as sp
@@ -61,11 +61,14 @@ def one(i: Any, j: Any) -> Any:
     return sp.KroneckerDelta(i, j)
 
 
+# What is built again and again is kept: SymPy walks through every sum that it makes.
+@cache
 def at(t: Any, *first: Any) -> Entry:
     """The entries of a tensor, or of the part of it with these first indices."""
     return lambda *rest: t[(*first, *rest)]
 
 
+@cache
 def mean_of(entry: Entry, size: Any = d) -> Any:
     """The mean of the entries of a row of that length."""
     i = index(f"c_{size}", size)
@@ -155,12 +158,14 @@ def centred(i: Any, row: Entry = THE_ROW) -> Any:
     return minus(row(i), mu)
 
 
+@cache
 def jacobian(form: Form, i: Any, j: Any, row: Entry = THE_ROW) -> Any:
     """The derivative of component i of (x - mu) / s by x_j, in terms of mu, sigma and s."""
     coupled = over(times(centred(i, row), centred(j, row)), times(d, form.coupling))
     return over(plus(one(i, j), times(-1, over(1, d)), times(-1, coupled)), s)
 
 
+@cache
 def normalised(form: Form, row: Entry, i: Any, size: Any = d, eps: Any = epsilon) -> Any:
     """Component i of (x - mu) / s, all in terms of x."""
     centre = mean_of(row, size)
