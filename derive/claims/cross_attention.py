@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Claim, Correction, Example, Given
+from derive.claim import Claim, Correction, Example, Notation
 from derive.claims import INTERVIEW
 from derive.kernel import terms as T
 from derive.kernel.rules import Item, Theorem, infer
@@ -188,13 +188,13 @@ def reading_weight(t: Any, s: Any) -> Any:
     return weight(entry(Q), lambda s, c: key(M, s, c), t, s)
 
 
-READING = Given(
+READING = Notation(
     forall([t, s], equal(A[t, s], reading_weight(t, s))),
-    r"notation: $A$ holds the attention weights, with keys $M W^K$ and queries $Q$",
+    r"$A$ holds the attention weights, with keys $M W^K$ and queries $Q$",
 )
-SCORES = Given(
+SCORES = Notation(
     score_gradient(lambda s, e: value(M, s, e)),
-    r"notation: $D$ is the gradient by the scores",
+    r"$D$ is the gradient by the scores",
 )
 
 
@@ -320,11 +320,11 @@ MEMORY_GRADIENT = Claim(
 )  # fmt: skip
 
 
-ASKING = Given(
+ASKING = Notation(
     forall([t, s], equal(A[t, s], weight(query, entry(K), t, s))),
-    r"notation: $A$ holds the attention weights, with queries $Y W^Q$ and keys $K$",
+    r"$A$ holds the attention weights, with queries $Y W^Q$ and keys $K$",
 )
-VALUES = Given(score_gradient(entry(V)), r"notation: $D$ is the gradient by the scores")
+VALUES = Notation(score_gradient(entry(V)), r"$D$ is the gradient by the scores")
 
 
 def by_states(r: Any, b: Any) -> Any:
