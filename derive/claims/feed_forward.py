@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Added, Claim, Example, Given
+from derive.claim import Added, Claim, Example, Given, Notation
 from derive.claims import DERIVATIONS, INTERVIEW
 from derive.claims._dimension import null_vector, null_vector_law
 from derive.claims._network import (
@@ -627,11 +627,11 @@ CODE = Claim(
         [u, t, a], equal(in_code(row(batch, u, t), a), network(row(batch, u, t), a))
     ),
     given=(
-        Given(
+        Notation(
             forall([c, j], equal(V_1[c, j], W_1[j, c])),
             "a linear layer stores (outputs, inputs) and multiplies by the transpose",
         ),
-        Given(forall([j, a], equal(V_2[j, a], W_2[a, j])), "the second layer likewise"),
+        Notation(forall([j, a], equal(V_2[j, a], W_2[a, j])), "the second layer likewise"),
     ),
     proof=prove_code,
     twin=Twin("feed_forward against loops over the formula, any leading axes", twin_code),
@@ -1386,8 +1386,8 @@ IDENTITY = Claim(
     ),
     statement=forall(a, equal(doubled(a), x[a])),
     given=(
-        Given(forall([e2, c], equal(up_2[e2, c], paired)), "rows of $I$ and of $-I$ in turn"),
-        Given(forall([a, e2], equal(down_2[a, e2], joined)), "the transpose"),
+        Notation(forall([e2, c], equal(up_2[e2, c], paired)), "rows of $I$ and of $-I$ in turn"),
+        Notation(forall([a, e2], equal(down_2[a, e2], joined)), "the transpose"),
     ),
     proof=prove_identity,
     twin=Twin("outputs against inputs, also with $I$ above $-I$", twin_identity),
