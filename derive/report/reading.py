@@ -27,6 +27,8 @@ _SPACE_AROUND: Final = {
 }
 _FIXED_SIZE: Final = ("big", "Big", "bigg")
 _LONG_TEXT_EM: Final = 8.0
+_INNER_FRACTION: Final = 0.85
+"""Small type is wider for its size than large type."""
 _ENDS: Final = frozenset({"}", "&", "\\\\", r"\right", r"\end", r"\middle"})
 _NOT_BOUND: Final = frozenset({
     Kind.ARROW, Kind.CONNECTIVE, Kind.PUNCTUATION, Kind.WIDE_SPACE, Kind.BIG_OPERATOR,
@@ -248,7 +250,7 @@ class _Reader:
             parentheses = 1.3 if "binom" in token else 0.0
             tall = 2 if max(upper_tall, lower_tall) else 1
             inner = self._in_text_style > 0 and not token.startswith(r"\d")
-            em = max(upper_em, lower_em) * (SCRIPT if inner else 1.0)
+            em = max(upper_em, lower_em) * (_INNER_FRACTION if inner else 1.0)
             return Kind.FRACTION, em + parentheses, tall
         kind = lower[0].kind if lower else Kind.ORDINARY
         return kind, max(upper_em * SCRIPT, lower_em), 1

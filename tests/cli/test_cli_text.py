@@ -43,7 +43,7 @@ FORMULAS = {
     r"\operatorname{softmax}(z)_{i}": "softmax(z)_i",
     r"\max\left(0, x\right)": "max(0, x)",
     r"\sum_{i} 1 \ \land\  x = 2": "∑_{i} 1 ∧ x = 2",
-    r"W_{i}^{\prime Q} + x^{\prime}": "W′_i^Q + x^′",
+    r"W_{i}^{\prime Q} + x^{\prime}": "W′_i^Q + x′",
     r"\lim_{h \to 0} \frac{a}{h}": "lim_{h→0} a/h",
     r"ω ≤ \omega": "ω ≤ ω",
     r"\mathbf{1}^{\top} x": "𝟏ᵀ x",
