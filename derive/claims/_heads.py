@@ -133,6 +133,9 @@ PROJECTIONS = (
 OUTPUT = (
     r"$\mathrm{MultiHead}(Q, K, V) = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\,W^O$"
 )
+ALL_ALIKE = (
+    "If all heads give one and the same attention pattern, multi-head attention is a single head"
+)
 
 
 # ---------------------------------------------------------------------- moves

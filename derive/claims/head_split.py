@@ -61,6 +61,7 @@ from derive.language import (
     equal,
     forall,
     iff,
+    implies,
     index,
     over,
     plus,
@@ -231,33 +232,36 @@ x_column = index("k", r)
 every = index("l", h * r)
 parts_of_X, U = tensor("X", n, h * r), tensor("U", h, r, d_k)
 diagonal = tensor("W", h * r, h * d_k)
-DIAGONAL = Given(
-    forall(
-        [j, x_column, i, c],
-        equal(diagonal[j * r + x_column, column(i, c)], times(delta(i, j), U[i, x_column, c])),
-    ),
-    "the matrix has the blocks $U_i$ on its diagonal and zeros elsewhere",
+block_diagonal = forall(
+    [j, x_column, i, c],
+    equal(diagonal[j * r + x_column, column(i, c)], times(delta(i, j), U[i, x_column, c])),
 )
 
 
+whole_token = total(times(parts_of_X[t, every], diagonal[every, column(i, c)]), every)
+own_part = total(times(parts_of_X[t, i * r + x_column], U[i, x_column, c]), x_column)
+
+
 def prove_split_first(p: Prover) -> Theorem:
-    whole = total(times(parts_of_X[t, every], diagonal[every, column(i, c)]), every)
-    by_blocks = p.blocks(whole, h, r)
-    p.note(by_blocks, r"number the columns by part and place: $j\,r+k$")
-    theorem = p.calc(
-        whole,
-        (
-            total(
-                times(parts_of_X[t, j * r + x_column], delta(i, j), U[i, x_column, c]), j, x_column
+    def branch(blocks: Theorem) -> Theorem:
+        numbered = p.blocks(whole_token, h, r)
+        p.note(numbered, r"number the columns by part and place: $j\,r+k$")
+        theorem = p.calc(
+            whole_token,
+            (
+                total(
+                    times(parts_of_X[t, j * r + x_column], delta(i, j), U[i, x_column, c]),
+                    j, x_column,
+                ),
+                "insert the blocks", numbered, blocks,
             ),
-            "insert the blocks", by_blocks, p.hyp(0),
-        ),
-        (
-            total(times(parts_of_X[t, i * r + x_column], U[i, x_column, c]), x_column),
-            "only the part with $j = i$ is left",
-        ),
-    )  # fmt: skip
-    return p.for_all(theorem, i, t, c)
+            (own_part, "only the part with $j = i$ is left"),
+        )  # fmt: skip
+        return p.for_all(theorem, i, t, c)
+
+    return p.suppose(
+        block_diagonal, branch, "let the matrix have the blocks $U_i$ on its diagonal, else zeros"
+    )
 
 
 def twin_split_first(rng: np.random.Generator) -> Iterator[Trial]:
@@ -282,17 +286,10 @@ SPLIT_FIRST = Claim(
     title="Splitting the input first is a special case",
     source=Source(
         INTERVIEW, ("B05",),
-        "First the linear map, then the split; the note gives the order without saying what the "
-        "other order would be.",
+        "First the linear map, then the split; what the other order would be is not said. That "
+        "the matrix is block-diagonal is a premise of this claim.",
     ),
-    statement=forall(
-        [i, t, c],
-        equal(
-            total(times(parts_of_X[t, every], diagonal[every, column(i, c)]), every),
-            total(times(parts_of_X[t, i * r + x_column], U[i, x_column, c]), x_column),
-        ),
-    ),
-    given=(DIAGONAL,),
+    statement=implies(block_diagonal, forall([i, t, c], equal(whole_token, own_part))),
     proof=prove_split_first,
     twin=Twin("split inputs against a block-diagonal projection", twin_split_first),
     expected=Verdict.PROVED,
@@ -502,26 +499,30 @@ STRIDE = Claim(
     "parameters; mixed with blocks of columns, or with trained weights, it is wrong.",
 )  # fmt: skip
 
-EVEN_SHARE = Given(equal(n, times(h, r)), "the $n$ tokens are dealt out evenly, $r$ to a head")
+even_share = equal(n, times(h, r))
 
 
 def prove_tokens_iff(p: Prover) -> Theorem:
-    def one(same: Theorem) -> Theorem:
-        return p.equal(
-            h, 1, (over(-1, r), p.hyp(0)), (over(-1, r), same), reason="divide $h\\,r = r$ by $r$"
+    def branch(share: Theorem) -> Theorem:
+        def one(same: Theorem) -> Theorem:
+            return p.equal(
+                h, 1, (over(-1, r), share), (over(-1, r), same),
+                reason="divide $h\\,r = r$ by $r$",
+            )  # fmt: skip
+
+        def all_rows(single: Theorem) -> Theorem:
+            return p.calc(
+                r,
+                (times(h, r), "as $h = 1$", (times(-1, r), single)),
+                (n, "and this is all", (-1, share)),
+            )
+
+        return p.both(
+            p.suppose(equal(r, n), one, "suppose that every head has a row for each token"),
+            p.suppose(equal(h, 1), all_rows, "conversely, take one head"),
         )
 
-    def all_rows(single: Theorem) -> Theorem:
-        return p.calc(
-            r,
-            (times(h, r), "as $h = 1$", (times(-1, r), single)),
-            (n, "and this is all", (-1, p.hyp(0))),
-        )
-
-    return p.both(
-        p.suppose(equal(r, n), one, "suppose that every head has a row for each token"),
-        p.suppose(equal(h, 1), all_rows, "conversely, take one head"),
-    )
+    return p.suppose(even_share, branch, "let the tokens be dealt out evenly, $r$ to a head")
 
 
 def twin_tokens(rng: np.random.Generator) -> Iterator[Trial]:
@@ -538,12 +539,13 @@ TOKENS = Claim(
     source=Source(
         INTERVIEW, ("B07",),
         "The split is along the feature axis and not along the tokens. The reason is left out: a "
-        "head is to have a row for each token.",
+        "head is to have a row for each token. The even share is a premise of this claim.",
     ),
-    statement=equal(r, n),
-    given=(EVEN_SHARE,),
+    statement=implies(even_share, equal(r, n)),
     counterexample=Example({h: 2, r: 1, n: 2}),
-    correction=Correction(iff(equal(r, n), equal(h, 1)), prove_tokens_iff, (EVEN_SHARE,)),
+    correction=Correction(
+        implies(even_share, iff(equal(r, n), equal(h, 1))), prove_tokens_iff
+    ),
     twin=Twin("rows of arrays that are split along either axis", twin_tokens),
     expected=Verdict.REFUTED,
     remark="What is refuted is the reading that the note rules out: along the tokens, a head would "

@@ -349,12 +349,10 @@ SLOPE_V = Claim(
 
 place = tensor("sigma", h)
 any_head, any_rows = (sp.IndexedBase(name, real=True) for name in ("head", "W^O"))
-ORDER_OF_HEADS = Given(
-    both(
-        forall(i, both(IsInteger(place[i]), at_most(0, place[i]), at_most(place[i], minus(h, 1)))),
-        forall(j, equal(total(delta(place[i], j), i), 1)),
-    ),
-    r"$\sigma$ is another order of the heads: each of them stands in one place",
+#: each of the heads stands in one place
+another_order = both(
+    forall(i, both(IsInteger(place[i]), at_most(0, place[i]), at_most(place[i], minus(h, 1)))),
+    forall(j, equal(total(delta(place[i], j), i), 1)),
 )
 
 
@@ -364,26 +362,27 @@ def contribution(i: Any) -> Any:
 
 
 def prove_order(p: Prover) -> Theorem:
-    places, once = p.part(p.hyp(0), 0), p.part(p.hyp(0), 1)
-    at_place = p.at(places, i)
-    facts = [p.part(at_place, k) for k in range(3)]
-    for fact in facts:
-        p.fact(fact)
-    written = p.equal(
-        contribution(place[i]), total(times(delta(place[i], j), contribution(j)), j),
-        reason=r"$\sigma_i$ is one of the indices, so one term of this sum is left",
-    )  # fmt: skip
-    summed = p.sum_equal(written, i)
-    theorem = p.calc(
-        total(contribution(place[i]), i),
-        (total(times(delta(place[i], j), contribution(j)), i, j), "add up", (1, summed)),
-        (
-            total(times(total(delta(place[i], j), i), contribution(j)), j),
-            "exchange the sums",
-        ),
-        (total(contribution(j), j), "every head stands in one place", once),
-    )  # fmt: skip
-    return p.for_all(theorem, t, o)
+    def branch(order: Theorem) -> Theorem:
+        at_place, once = p.at(p.part(order, 0), i), p.part(order, 1)
+        for k in range(3):
+            p.fact(p.part(at_place, k))
+        written = p.equal(
+            contribution(place[i]), total(times(delta(place[i], j), contribution(j)), j),
+            reason=r"$\sigma_i$ is one of the indices, so one term of this sum is left",
+        )  # fmt: skip
+        summed = p.sum_equal(written, i)
+        theorem = p.calc(
+            total(contribution(place[i]), i),
+            (total(times(delta(place[i], j), contribution(j)), i, j), "add up", (1, summed)),
+            (
+                total(times(total(delta(place[i], j), i), contribution(j)), j),
+                "exchange the sums",
+            ),
+            (total(contribution(j), j), "every head stands in one place", once),
+        )  # fmt: skip
+        return p.for_all(theorem, t, o)
+
+    return p.suppose(another_order, branch, r"let $\sigma$ be another order of the heads")
 
 
 def twin_order(rng: np.random.Generator) -> Iterator[Trial]:
@@ -409,10 +408,12 @@ REORDERED = Claim(
     source=Source(
         DERIVATIONS, ("A04", "A07"),
         f"Heads are computed independently and laid side by side, {OUTPUT}; their order is not "
-        "spoken of.",
+        "spoken of. Another order is a premise of this claim.",
     ),
-    statement=forall([t, o], equal(total(contribution(place[i]), i), total(contribution(i), i))),
-    given=(ORDER_OF_HEADS,),
+    statement=implies(
+        another_order,
+        forall([t, o], equal(total(contribution(place[i]), i), total(contribution(i), i))),
+    ),
     proof=prove_order,
     twin=Twin("layers whose heads are permuted with and without their rows", twin_order),
     expected=Verdict.PROVED,
@@ -656,16 +657,17 @@ c_2, f_2 = index("x", d_k), index("x", d_v)
 turned_O = tensor("W^O'", h * d_v, d)
 
 
-def inverse(turn: Any, back: Any, c: Any, middle: Any, e: Any) -> Given:
-    return Given(
-        forall(
-            [i, c, e],
-            equal(total(times(turn[i, c, middle], back[i, middle, e]), middle), delta(c, e)),
-        ),
-        "$N_i$ is the inverse of $M_i$",
+def inverse(turn: Any, back: Any, c: Any, middle: Any, e: Any) -> Any:
+    return forall(
+        [i, c, e],
+        equal(total(times(turn[i, c, middle], back[i, middle, e]), middle), delta(c, e)),
     )
 
 
+inverse_keys, inverse_values = (
+    inverse(turn, back, c, c_2, e), inverse(turn_v, back_v, f, f_2, g)
+)  # fmt: skip
+INVERSE = "let $N_i$ be the inverse of $M_i$"
 TURNED_Q = Given(
     forall([i, a, e], equal(new_Q[i, a, e], total(times(W_Q[i, a, c], turn[i, c, e]), c))),
     "another basis for the queries: $W_i^Q M_i$",
@@ -677,38 +679,41 @@ TURNED_K = Given(
 
 
 def prove_gauge_scores(p: Prover) -> Theorem:
-    query = p.equal(
-        new_queries[i, t, e], total(times(queries[i, t, c], turn[i, c, e]), c),
-        p.hyp(2), p.hyp(4), p.hyp(0), reason="the queries are turned by $M_i$",
-    )  # fmt: skip
-    key = p.equal(
-        new_keys[i, s, e], total(times(keys[i, s, c], back[i, e, c]), c),
-        p.hyp(3), p.hyp(5), p.hyp(1), reason="and the keys by the inverse",
-    )  # fmt: skip
-    products = p.calc(
-        dot(lambda c: new_queries[i, t, c], lambda c: new_keys[i, s, c]),
-        (
-            total(
-                times(
-                    queries[i, t, c], keys[i, s, e],
-                    total(times(turn[i, c, c_2], back[i, c_2, e]), c_2),
+    def branch(cancel: Theorem) -> Theorem:
+        query = p.equal(
+            new_queries[i, t, e], total(times(queries[i, t, c], turn[i, c, e]), c),
+            p.hyp(2), p.hyp(4), p.hyp(0), reason="the queries are turned by $M_i$",
+        )  # fmt: skip
+        key = p.equal(
+            new_keys[i, s, e], total(times(keys[i, s, c], back[i, e, c]), c),
+            p.hyp(3), p.hyp(5), p.hyp(1), reason="and the keys by the inverse",
+        )  # fmt: skip
+        products = p.calc(
+            dot(lambda c: new_queries[i, t, c], lambda c: new_keys[i, s, c]),
+            (
+                total(
+                    times(
+                        queries[i, t, c], keys[i, s, e],
+                        total(times(turn[i, c, c_2], back[i, c_2, e]), c_2),
+                    ),
+                    c, e,
                 ),
-                c, e,
+                "multiply out", p.for_all(query, t, e), p.for_all(key, s, e),
             ),
-            "multiply out", p.for_all(query, t, e), p.for_all(key, s, e),
-        ),
-        (
-            total(times(queries[i, t, c], keys[i, s, e], delta(c, e)), c, e),
-            "the two matrices cancel", p.hyp(6),
-        ),
-        (dot(lambda c: queries[i, t, c], lambda c: keys[i, s, c]), "only $e=c$ is left"),
-    )  # fmt: skip
-    scores = p.equal(
-        score(new_queries, new_keys), score(queries, keys), (over(1, sp.sqrt(d_k)), products),
-        reason="so every score stays",
-    )  # fmt: skip
-    weights = same_weights(p, scores, p.at(p.hyp(8), i, t, s), p.at(p.hyp(7), i, t, s))
-    return p.for_all(p.at(weights, s), i, t, s)
+            (
+                total(times(queries[i, t, c], keys[i, s, e], delta(c, e)), c, e),
+                "the two matrices cancel", cancel,
+            ),
+            (dot(lambda c: queries[i, t, c], lambda c: keys[i, s, c]), "only $e=c$ is left"),
+        )  # fmt: skip
+        scores = p.equal(
+            score(new_queries, new_keys), score(queries, keys), (over(1, sp.sqrt(d_k)), products),
+            reason="so every score stays",
+        )  # fmt: skip
+        weights = same_weights(p, scores, p.at(p.hyp(7), i, t, s), p.at(p.hyp(6), i, t, s))
+        return p.for_all(p.at(weights, s), i, t, s)
+
+    return p.suppose(inverse_keys, branch, INVERSE)
 
 
 def twin_gauge_scores(rng: np.random.Generator) -> Iterator[Trial]:
@@ -730,14 +735,15 @@ GAUGE_SCORES = Claim(
     title="Queries and keys have no basis of their own",
     source=Source(
         DERIVATIONS, ("A04",),
-        f"{OWN} How far the matrices are determined by what the head does is left open.",
+        f"{OWN} How far the matrices are determined by what the head does is left open; the change "
+        "of basis is a premise of this claim.",
     ),
-    statement=forall([i, t, s], equal(other_A[i, t, s], A[i, t, s])),
+    statement=implies(inverse_keys, forall([i, t, s], equal(other_A[i, t, s], A[i, t, s]))),
     given=(
         QUERIES, KEYS,
         projects(new_queries, Q, new_Q, t, c, "the queries of the changed matrices"),
         projects(new_keys, K, new_K, s, c, "and their keys"),
-        TURNED_Q, TURNED_K, inverse(turn, back, c, c_2, e),
+        TURNED_Q, TURNED_K,
         WEIGHTS, NEW_WEIGHTS,
     ),
     proof=prove_gauge_scores,
@@ -765,25 +771,28 @@ def maps(values: Any, rows: Any) -> Any:
 
 
 def prove_gauge_values(p: Prover) -> Theorem:
-    theorem = p.calc(
-        maps(new_V, turned_O),
-        (
-            total(
-                times(
-                    W_V[i, a, f], own_rows(i, g, o),
-                    total(times(turn_v[i, f, f_2], back_v[i, f_2, g]), f_2),
+    def branch(cancel: Theorem) -> Theorem:
+        theorem = p.calc(
+            maps(new_V, turned_O),
+            (
+                total(
+                    times(
+                        W_V[i, a, f], own_rows(i, g, o),
+                        total(times(turn_v[i, f, f_2], back_v[i, f_2, g]), f_2),
+                    ),
+                    f, g,
                 ),
-                f, g,
+                "insert both, and multiply out", p.hyp(0), p.hyp(1),
             ),
-            "insert both, and multiply out", p.hyp(0), p.hyp(1),
-        ),
-        (
-            total(times(W_V[i, a, f], own_rows(i, g, o), delta(f, g)), f, g),
-            "the two matrices cancel", p.hyp(2),
-        ),
-        (maps(W_V, W_O), "only equal columns are left"),
-    )  # fmt: skip
-    return p.for_all(theorem, i, a, o)
+            (
+                total(times(W_V[i, a, f], own_rows(i, g, o), delta(f, g)), f, g),
+                "the two matrices cancel", cancel,
+            ),
+            (maps(W_V, W_O), "only equal columns are left"),
+        )  # fmt: skip
+        return p.for_all(theorem, i, a, o)
+
+    return p.suppose(inverse_values, branch, INVERSE)
 
 
 def twin_gauge_values(rng: np.random.Generator) -> Iterator[Trial]:
@@ -807,10 +816,12 @@ GAUGE_VALUES = Claim(
     source=Source(
         DERIVATIONS, ("A04", "A07"),
         f"{OWN} The values of a head meet its rows of the output matrix; how far each of the two "
-        "is determined is left open.",
+        "is determined is left open. The change of basis is a premise of this claim.",
     ),
-    statement=forall([i, a, o], equal(maps(new_V, turned_O), maps(W_V, W_O))),
-    given=(TURNED_V, TURNED_O, inverse(turn_v, back_v, f, f_2, g)),
+    statement=implies(
+        inverse_values, forall([i, a, o], equal(maps(new_V, turned_O), maps(W_V, W_O)))
+    ),
+    given=(TURNED_V, TURNED_O),
     proof=prove_gauge_values,
     twin=Twin("outputs before and after a change of basis", twin_gauge_values),
     expected=Verdict.PROVED,

@@ -321,6 +321,62 @@ ROW = Claim(
     "row reads all keys and values.",
 )  # fmt: skip
 
+unseen = tensor("x", d)
+lost = forall(c, equal(total(times(unseen[a], W_Q[i, a, c]), a), 0))
+
+
+def prove_unseen(p: Prover) -> Theorem:
+    def branch(nothing: Theorem) -> Theorem:
+        theorem = p.equal(
+            total(times(plus(Q[t, a], unseen[a]), W_Q[i, a, c]), a),
+            projected(Q, W_Q, i, t, c), nothing,
+            reason="the projection is linear, and what is added has the projection 0",
+        )  # fmt: skip
+        return p.for_all(theorem, t, c)
+
+    return p.for_all(p.suppose(lost, branch, "let the matrix send $x$ to 0"), i)
+
+
+def twin_unseen(rng: np.random.Generator) -> Iterator[Trial]:
+    for x, y, _, weights in layers(rng):
+        before = patterns(x, y, weights)
+        if weights.d_k < weights.d_model:
+            kernel = np.linalg.svd(weights.w_q[0].T)[2][weights.d_k :]
+            moved = x + rng.standard_normal((len(x), len(kernel))) @ kernel
+            yield agree(patterns(moved, y, weights)[0], before[0], "what head 0 does not see")
+            if weights.h > 1 and len(y) > 1:
+                yield differs(patterns(moved, y, weights), before, by=1e-4, what="others do")
+
+
+UNSEEN = Claim(
+    id="multi-head/unseen-by-a-head",
+    title="What a head does not see",
+    source=Source(
+        DERIVATIONS, ("A03",),
+        "Each head projects its input into a space of low dimension, by $W_i^Q$ for the queries. "
+        "That something is lost thereby is not said; that $W_i^Q$ sends a token to 0 is a premise "
+        "of this claim.",
+    ),
+    statement=forall(
+        i,
+        implies(
+            lost,
+            forall(
+                [t, c],
+                equal(
+                    total(times(plus(Q[t, a], unseen[a]), W_Q[i, a, c]), a),
+                    projected(Q, W_Q, i, t, c),
+                ),
+            ),
+        ),
+    ),
+    proof=prove_unseen,
+    twin=Twin("attention weights after a change that a head does not see", twin_unseen),
+    expected=Verdict.PROVED,
+    remark=r"Such $x \ne 0$ exist when $d_k < d_{\text{model}}$, by counting dimensions, which is "
+    "not proved here. Other heads may see them.",
+)  # fmt: skip
+
 SHARED = Given(equal(d_k, over(d, h)), r"$d_k = d_{\text{model}}/h$")
 
 
@@ -680,6 +736,7 @@ CLAIMS = (
     FORM,
     ASSOCIATIVE,
     ROW,
+    UNSEEN,
     LOW,
     LOWER_IFF,
     BY_HEADS,

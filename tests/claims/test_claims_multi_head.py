@@ -76,7 +76,6 @@ from derive.language import (
     less,
     over,
     plus,
-    tensor,
     times,
     total,
 )
@@ -143,12 +142,13 @@ def everywhere(variables, left, right):
     return forall(variables, equal(left, right))
 
 
-row_matrix = tensor("W", n, d_k)
+def diagonally(variables, left, right):
+    return implies(S.block_diagonal, everywhere(variables, left, right))
+
+
 form = total(times(Q[t, a], H.form(i, a, b), K[s, b]), a, b)
 commuted = total(times(total(times(A[i, t, s], V[s, a]), s), W_V[i, a, f]), a)
 column, strided = S.column, S.strided
-whole = total(times(S.parts_of_X[t, S.every], S.diagonal[S.every, column(i, c)]), S.every)
-own_part = total(times(S.parts_of_X[t, i * S.r + S.x_column], S.U[i, S.x_column, c]), S.x_column)
 strided_rows = total(times(head[i, t, f], W_O[plus(times(f, h), i), o]), i, f)
 
 REFUTED = {
@@ -235,15 +235,18 @@ REFUTED = {
     "split: no blocks": mutant(S.SPLIT, given=without(S.SPLIT, 0)),
     "split first: whole token": mutant(
         S.SPLIT_FIRST,
-        statement=everywhere(
-            [i, t, c], whole,
+        statement=diagonally(
+            [i, t, c], S.whole_token,
             total(times(S.parts_of_X[t, S.x_column], S.U[i, S.x_column, c]), S.x_column),
         ),
     ),
     "split first: twice": mutant(
-        S.SPLIT_FIRST, statement=everywhere([i, t, c], whole, times(2, own_part))
+        S.SPLIT_FIRST,
+        statement=diagonally([i, t, c], S.whole_token, times(2, S.own_part)),
     ),
-    "split first: not diagonal": mutant(S.SPLIT_FIRST, given=without(S.SPLIT_FIRST, 0)),
+    "split first: not diagonal": mutant(
+        S.SPLIT_FIRST, statement=everywhere([i, t, c], S.whole_token, S.own_part)
+    ),
     "reshape: heads first": mutant(
         S.RESHAPE,
         statement=everywhere([t, i, c], S.row_major(t, i, c), S.heads_first(t, i, c)),
@@ -270,7 +273,7 @@ REFUTED = {
         S.STRIDE, statement=implies(equal(h, d_k), S.every_hth)
     ),
     "tokens: two heads": mutant(
-        S.TOKENS, statement=iff(equal(S.r, n), equal(h, 2))
+        S.TOKENS, statement=implies(S.even_share, iff(equal(S.r, n), equal(h, 2)))
     ),
     # the output
     "heads: stride": mutant(
@@ -326,6 +329,25 @@ REFUTED = {
         statement=everywhere(
             c, H.image(lambda a: times(H.scale, H.x_row[a]), c),
             times(H.scale**2, H.image(lambda a: H.x_row[a], c)),
+        ),
+    ),
+    "unseen: a change that is seen": mutant(
+        H.UNSEEN, statement=H.UNSEEN.statement.args[1].args[1]
+    ),
+    "unseen: by another head": mutant(
+        H.UNSEEN,
+        statement=forall(
+            [i, j],
+            implies(
+                H.lost,
+                forall(
+                    [t, c],
+                    equal(
+                        total(times(plus(Q[t, a], H.unseen[a]), W_Q[j, a, c]), a),
+                        projected(Q, W_Q, j, t, c),
+                    ),
+                ),
+            ),
         ),
     ),
     "idempotent: symmetric": mutant(
