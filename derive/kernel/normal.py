@@ -61,8 +61,14 @@ UNIT: Final = Monomial((), ())
 Poly = Mapping[Monomial, Fraction]
 
 
+#: The commonest coefficient, by which it is told without arithmetic.
+ONE: Final = Fraction(1)
+
+
 def constant(q: Fraction | int) -> Poly:
-    return {UNIT: Fraction(q)} if q else {}
+    if not q:
+        return {}
+    return {UNIT: ONE if q == 1 else Fraction(q)}
 
 
 def literal(p: Poly) -> Fraction | None:
@@ -73,7 +79,10 @@ def literal(p: Poly) -> Fraction | None:
 
 
 def _is_one(p: Poly) -> bool:
-    return len(p) == 1 and p.get(UNIT) == 1
+    if len(p) != 1:
+        return False
+    c = p.get(UNIT)
+    return c is ONE or c == 1
 
 
 def plus(p: Poly, q: Poly, scale: Fraction | int = 1) -> Poly:
@@ -88,8 +97,9 @@ def plus(p: Poly, q: Poly, scale: Fraction | int = 1) -> Poly:
 
 
 def _add_into(out: dict[Monomial, Fraction], q: Poly, scale: Fraction | int) -> None:
+    as_it_is = scale is ONE or scale == 1
     for m, c in q.items():
-        if scale != 1:
+        if not as_it_is:
             c = -c if scale == -1 else c * scale
         old = out.get(m)
         if old is not None:
@@ -118,7 +128,7 @@ def monomial_key(m: Monomial) -> tuple[int, tuple[tuple[bytes, int], ...], tuple
 
 
 def monomial_term(m: Monomial, c: Fraction) -> Term:
-    parts = [] if c == 1 else [T.num(c)]
+    parts = [] if c is ONE or c == 1 else [T.num(c)]
     for t, e in m.factors:
         parts += [t, T.inv(t)] if e == 0 else [t if e == 1 else T.power(t, e)]
     body = T.mul(*parts)
@@ -251,7 +261,7 @@ class Normaliser:
                 raise T.KernelError(f"normal form: {t} is not a closed real-valued term")
 
     def atom(self, t: Term, e: int = 1) -> Poly:
-        return {Monomial((), ((t, e),)): Fraction(1)}
+        return {Monomial((), ((t, e),)): ONE}
 
     def _normal_children(self, t: Term) -> Term:
         return T.map_children(t, self._under)
@@ -280,14 +290,15 @@ class Normaliser:
         out: dict[Monomial, Fraction] = {}
         for m, c in p.items():
             for n, d in q.items():
-                _add_into(out, self._times(m, n), c * d)
+                scale = d if c is ONE else c if d is ONE else c * d
+                _add_into(out, self._times(m, n), scale)
         return out
 
     def _times(self, m: Monomial, n: Monomial) -> Poly:
         if not m.factors and not m.indices:
-            return {n: Fraction(1)}
+            return {n: ONE}
         if not n.factors and not n.indices:
-            return {m: Fraction(1)}
+            return {m: ONE}
         m, n = self.opened(m), self.opened(n)
         factors = dict(m.factors)
         for t, e in n.factors:
@@ -455,7 +466,7 @@ class Normaliser:
         if not any(i in T.free_symbols(t) for t, _ in m.factors):
             size = i.children[0]
             if self.is_int(size) and self.nonneg(self.poly(size)):
-                return self.times(self.poly(size), {m: Fraction(1)})
+                return self.times(self.poly(size), {m: ONE})
         if any(t.op == "delta" for t, _ in m.factors):
             m = self.opened(m)
         for t, _ in m.factors:
@@ -480,7 +491,7 @@ class Normaliser:
     def _canonical(self, indices: tuple[Term, ...], factors: dict[Term, int]) -> Poly:
         """Rename and order the summed variables, and order the factors."""
         if not indices:
-            return {_sorted_monomial((), factors): Fraction(1)}
+            return {_sorted_monomial((), factors): ONE}
         best: tuple[tuple[tuple[bytes, int], ...], Fraction] | None = None
         out: Poly = {}
         working = _unused("%w", len(indices), factors)
@@ -504,11 +515,11 @@ class Normaliser:
         The order of a sum inside an atom, and thereby its leading coefficient, depend on names.
         """
         if all(_is_plain(t) for t in factors):
-            return {T.substitute(t, names): e for t, e in factors.items()}, Fraction(1)
+            return {T.substitute(t, names): e for t, e in factors.items()}, ONE
         p = self._renormal(factors.items(), names)
         ((m, c),) = p.items() if len(p) == 1 else ((UNIT, Fraction(0)),)
         if c == 0 or m.indices:  # there is more to simplify than was seen under the old names
-            return {T.substitute(t, names): e for t, e in factors.items()}, Fraction(1)
+            return {T.substitute(t, names): e for t, e in factors.items()}, ONE
         return dict(m.factors), c
 
     def _orders(
@@ -743,7 +754,7 @@ class Normaliser:
         whole: Poly = {}
         for m, c in p.items():
             if self._int_monomial(m):
-                whole = plus(whole, scaled({m: Fraction(1)}, floor(c)))
+                whole = plus(whole, scaled({m: ONE}, floor(c)))
         rest = plus(p, whole, -1)
         if not rest or self._proper_fraction(rest):
             return whole
@@ -783,7 +794,7 @@ class Normaliser:
             still = {t: e for t, e in m.factors if not T.is_random(t)}
             moving = {t: e for t, e in m.factors if T.is_random(t)}
             if moving:
-                inner = monomial_term(Monomial((), tuple(moving.items())), Fraction(1))
+                inner = monomial_term(Monomial((), tuple(moving.items())), ONE)
                 self._join(still, T.expectation(self.term(inner)), 1)
             out = plus(out, self._close_all(m.indices, self._reduce((), still)), c)
         self.used.add("expectation-linearity")
@@ -865,7 +876,7 @@ class Normaliser:
         ) or (self.term(t) in self.integers)
 
     def _int_monomial(self, m: Monomial) -> bool:
-        if monomial_term(m, Fraction(1)) in self.integers:
+        if monomial_term(m, ONE) in self.integers:
             return True
         m = self.opened(m)
         return all(e >= 0 and self._int_atom(t) for t, e in m.factors)
@@ -916,9 +927,7 @@ class Normaliser:
         return out
 
     def _coefficients_nonneg(self, p: Poly) -> bool:
-        return all(
-            c > 0 and self.sign(monomial_term(m, Fraction(1))) >= Sign.NONNEG for m, c in p.items()
-        )
+        return all(c > 0 and self.sign(monomial_term(m, ONE)) >= Sign.NONNEG for m, c in p.items())
 
     def in_range(self, k: Term, size: Term) -> bool:
         """Whether 0 <= k <= size - 1 and k is an integer is known."""

@@ -66,6 +66,9 @@ class Term:
         return show(self)
 
 
+#: the nodes whose children may be under indices that they bind (see `binders`)
+_BINDING: Final = frozenset(["sum", "prod", "det", "forall", "exists", "app", "grad"])
+
 _TABLE: dict[tuple[str, Any, tuple[Term, ...]], Term] = {}
 
 
@@ -80,16 +83,21 @@ def _node(op: str, data: Any, children: tuple[Term, ...]) -> Term:
     put(t, "data", data)
     put(t, "children", children)
     text = number_text(data) if _is_long(data) else repr(data)
-    digest = blake2b(f"{op}|{text}|{len(children)}|".encode(), digest_size=16)
+    head = f"{op}|{text}|{len(children)}|".encode()
+    key = blake2b(b"".join([head, *(c.key for c in children)]), digest_size=16).digest()
     loose = data + 1 if op == "bound" else 0
     if op == "app" and isinstance(data.head, int):
         loose = data.head + 1
-    binds = tuple(binders(op, data, i) for i in range(len(children)))
-    for child, count in zip(children, binds, strict=True):
-        digest.update(child.key)
-        loose = max(loose, child.loose - count)
+    if op in _BINDING and (op != "app" or data.arities):
+        binds = tuple(binders(op, data, i) for i in range(len(children)))
+        for child, count in zip(children, binds, strict=True):
+            loose = max(loose, child.loose - count)
+    else:
+        binds = (0,) * len(children)
+        for child in children:
+            loose = max(loose, child.loose)
     put(t, "binds", binds)
-    put(t, "key", digest.digest())
+    put(t, "key", key)
     put(t, "loose", loose)
     _TABLE[(op, data, children)] = t
     return t
@@ -118,11 +126,12 @@ def read_number(text: str) -> Fraction:
 
 def _check_kinds(op: str, children: tuple[Term, ...]) -> None:
     """Formulas stand below connectives and quantifiers only, terms everywhere else."""
+    below = op in ("and", "or", "not", "imp")
+    last = len(children) - 1 if op in ("forall", "exists") else -1
     for i, c in enumerate(children):
-        below = op in ("and", "or", "not", "imp")
-        body = op in ("forall", "exists") and i == len(children) - 1
-        if is_formula(c) is not (below or body):
-            kind = "formula" if below or body else "term"
+        wanted = below or i == last
+        if (c.op in FORMULA_OPS) is not wanted:
+            kind = "formula" if wanted else "term"
             raise KernelError(f"{op}: child {c} is not a {kind}")
 
 
@@ -141,6 +150,19 @@ class Head:
     arities: tuple[int, ...] = ()
     derivatives: tuple[int, ...] = ()
     random: bool = False
+
+    def __post_init__(self) -> None:
+        parts = (self.head, self.scalars, self.arities, self.derivatives, self.random)
+        object.__setattr__(self, "_hash", hash(parts))
+
+    def __hash__(self) -> int:
+        """Computed once: every look into the table of nodes asks for it."""
+        known: int = self._hash  # type: ignore[attr-defined]
+        return known
+
+    def __reduce__(self) -> Any:
+        """Made anew elsewhere, since the hash of a word differs between processes."""
+        return Head, (self.head, self.scalars, self.arities, self.derivatives, self.random)
 
     @property
     def own_scalars(self) -> int:
