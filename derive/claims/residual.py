@@ -989,7 +989,8 @@ DIRECT_PATH = Claim(
     proof=prove_direct_path,
     twin=Twin("gradients inside a stack, and what the branches add", twin_direct),
     remark=r"In rows: $g_0 = g_L + \sum_{l<L} g_{l+1} J_l$. What is added may cancel $g_L$: see "
-    r"`residual/no-vanishing`.",
+    r"`residual/no-vanishing`. The same for the derivative by the first input: "
+    r"`residual/stack-direct-path`.",
     expected=Verdict.PROVED,
 )  # fmt: skip
 

@@ -26,6 +26,7 @@ from derive.claims.residual import (
     b,
     bounded,
     branches,
+    c,
     climb,
     climb_all,
     d,
@@ -59,7 +60,7 @@ from derive.claims.residual import (
     with_factor,
     x,
 )
-from derive.kernel.rules import Theorem
+from derive.kernel.rules import Theorem, infer
 from derive.language import (
     Differentiable,
     GradientIs,
@@ -69,10 +70,12 @@ from derive.language import (
     equal,
     forall,
     implies,
+    index,
     less,
     plus,
     tensor,
     times,
+    total,
 )
 from derive.prover import Prover
 from derive.result import Source, Verdict
@@ -350,6 +353,102 @@ GRADIENT = Claim(
 )  # fmt: skip
 
 
+# ---------------------------------------------------------------------- the direct path
+
+
+def through_branch(layer: Any) -> Entry:
+    """What goes down to layer l past the others, through its branch, and then down all blocks."""
+    return through(
+        lambda i: total(times(last_slope(c), branch_jacobian(layer)(c, i)), c),
+        stack_jacobian(layer),
+    )
+
+
+def through_branches(layers: Any, i: Any) -> Any:
+    k = index("k", layers)
+    return total(through_branch(k)(i), k)
+
+
+def prove_direct_path(p: Prover) -> Theorem:
+    jacobian = known_jacobian(p)
+
+    def behind(layers: Any) -> Any:
+        return through(last_slope, stack_jacobian(layers))(a)
+
+    def claimed(layers: Any) -> Any:
+        return forall(
+            a, equal(behind(layers), plus(last_slope(a), through_branches(layers, a)))
+        )  # fmt: skip
+
+    start = p.equal(
+        behind(0), plus(last_slope(a), through_branches(0, a)), p.part(jacobian, 1),
+        reason="no layer: $I$, and the sum is empty",
+    )  # fmt: skip
+
+    def step(earlier: Theorem, limit: Theorem) -> Theorem:
+        longer = infer("unroll", [], "sum", p.term(m), p.term(through_branches(m, a)).children[1])
+        p.note(longer, "the sum over one more layer has one more term")
+        entry = p.calc(
+            behind(m + 1),
+            (through(last_slope, with_factor(branch_jacobian(m), stack_jacobian(m)))(a),
+             "the Jacobian gets the factor of layer $m$",
+             in_layer(p, p.part(jacobian, 2), m, limit)),
+            (plus(behind(m), through_branch(m)(a)),
+             "the $+1$ term and the branch term of layer $m$"),
+            (plus(last_slope(a), through_branches(m, a), through_branch(m)(a)),
+             "by what is supposed", (1, p.at(earlier, a))),
+            (plus(last_slope(a), through_branches(m + 1, a)), "put the last term into the sum",
+             (-1, longer)),
+        )  # fmt: skip
+        return p.for_all(entry, a)
+
+    split = climb(p, claimed, p.for_all(start, a), step)
+    raw = behind_stack(p, jacobian)
+    value = p.equal(
+        p.partial(raw, a), plus(last_slope(a), through_branches(L, a)), (1, p.at(split, a)),
+        reason="for all $L$ layers",
+    )  # fmt: skip
+    return p.note(
+        p.with_partial(raw, value, a),
+        "the gradient by the last output arrives, and what the branches add to it",
+    )
+
+
+def twin_direct_path(rng: np.random.Generator) -> Iterator[Trial]:
+    """The gradient from `residual_stack_vjp`, and a sum over the branches by complex steps."""
+    from numeric import residual_stack
+
+    for point, weights, cotangent in stacks(rng):
+        width, (gradients, jacobians) = len(point), inside(point, weights, cotangent)
+        steps = point + 1e-30j * np.eye(width)
+        added = np.zeros(width)
+        for k, jacobian in enumerate(jacobians):
+            layers = [tanh_branch()] * k
+            states = [residual_stack(layers, s[None], weights[:k])[0] for s in steps]
+            added += cotangent @ jacobian @ (np.stack(states, axis=1).imag / 1e-30)
+        yield agree(gradients[0], cotangent + added, f"{len(weights)} layers of width {width}")
+
+
+DIRECT_PATH = Claim(
+    id="residual/stack-direct-path",
+    title="The gradient by the first input is that by the last output, with something added",
+    source=Source(
+        DERIVATIONS, ("A30",),
+        r"Along the $+1$ path the gradient reaches earlier layers directly. Beyond the note: what "
+        r"comes to it on the way through $L$ blocks.",
+    ),
+    statement=GradientIs(
+        total_loss(v), v, a, plus(last_slope(a), through_branches(L, a)), x[a]
+    ),
+    given=(INPUT, BLOCKS, SMOOTH_BRANCHES, SMOOTH_LOSS),
+    proof=prove_direct_path,
+    twin=Twin("the gradient of a stack against a sum over its branches", twin_direct_path),
+    remark=r"In rows: $\partial\mathcal{L}/\partial x_0 = g + \sum_{l<L} g\,J_l\,\partial X_l$ for "
+    r"the gradient $g$ by the last output. The sum may cancel $g$: see `residual/vanishing`.",
+    expected=Verdict.PROVED,
+)  # fmt: skip
+
+
 # ---------------------------------------------------------------------- its length
 
 NAMES = both(
@@ -454,7 +553,7 @@ BOUNDS = Claim(
     expected=Verdict.PROVED,
 )  # fmt: skip
 
-CLAIMS = (JACOBIAN, GRADIENT, BOUNDS)
+CLAIMS = (JACOBIAN, GRADIENT, DIRECT_PATH, BOUNDS)
 
 if __name__ == "__main__":
     import sys

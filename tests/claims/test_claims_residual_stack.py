@@ -24,6 +24,7 @@ from derive.language import (
     equal,
     forall,
     implies,
+    index,
     less,
     plus,
     times,
@@ -140,6 +141,35 @@ def gradient_mutants():
     yield claimed(value, both(start, fewer))  # the last factor may be anything
 
 
+def direct_path_mutants():
+    def claimed(value, point=x[a]):
+        return GradientIs(S.total_loss(v), v, a, value, point)
+
+    branches = S.through_branches(L, a)
+    yield claimed(branches)  # the +1 path forgotten
+    yield claimed(S.last_slope(a))
+    yield claimed(plus(S.last_slope(a), times(-1, branches)))
+    yield claimed(plus(times(2, S.last_slope(a)), branches))
+    yield claimed(plus(S.last_slope(a), S.through_branches(L + 1, a)))
+    yield claimed(plus(R.loss.partial(x)[a], branches))
+    yield claimed(plus(S.last_slope(a), branches), S.state(x, L)(a))
+    k = index("k", L)
+    for term in (
+        # past the other layers on both sides
+        total(times(S.last_slope(b), S.branch_jacobian(k)(b, a)), b),
+        R.through(S.last_slope, S.stack_jacobian(k))(a),  # without the branch
+        R.through(
+            lambda i: total(times(S.last_slope(c), S.branch_jacobian(k)(i, c)), c),
+            S.stack_jacobian(k),
+        )(a),  # the branch transposed
+        R.through(
+            lambda i: total(times(S.last_slope(c), S.branch_jacobian(k)(c, i)), c),
+            S.stack_jacobian(k + 1),
+        )(a),  # one block too many below it
+    ):
+        yield claimed(plus(S.last_slope(a), total(term, k)))
+
+
 def bounds_mutants():
     lower, upper = S.WITHIN.args
     low, high = (R.product_up_to(f, L) for f in (R.lower_factor, R.upper_factor))
@@ -176,6 +206,7 @@ def bounds_mutants():
 MUTANTS = [
     *(("stack-jacobian", m) for m in jacobian_mutants()),
     *(("stack-gradient", m) for m in gradient_mutants()),
+    *(("stack-direct-path", m) for m in direct_path_mutants()),
     *(("stack-bounds", m) for m in bounds_mutants()),
 ]
 
@@ -231,7 +262,7 @@ def test_twins_see_a_wrong_gradient(monkeypatch):
 
     monkeypatch.setattr(numeric, "residual_vjp", amplified)
     monkeypatch.setattr(sys.modules["numeric.residual"], "residual_vjp", amplified)
-    assert disagreeing() == {"stack-gradient", "stack-bounds"}
+    assert disagreeing() == {"stack-gradient", "stack-direct-path", "stack-bounds"}
 
 
 def test_twins_see_a_wrong_forward(monkeypatch):
@@ -243,7 +274,7 @@ def test_twins_see_a_wrong_forward(monkeypatch):
         return layers[-1].forward(x, weights[-1]) if layers else x
 
     monkeypatch.setattr(numeric, "residual_stack", forgetful)
-    assert {"stack-jacobian", "stack-gradient"} <= disagreeing()
+    assert {"stack-jacobian", "stack-gradient", "stack-direct-path"} <= disagreeing()
 
 
 # ---------------------------------------------------------------------- the same things in NumPy
