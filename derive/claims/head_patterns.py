@@ -245,6 +245,16 @@ SAME_PRODUCT = {
 }  # fmt: skip
 
 
+def prove_forms_follow(p: Prover) -> Theorem:
+    def branch(two: Theorem) -> Theorem:
+        return p.suppose(
+            one_pattern, lambda same: prove_one_form(p, same, two),
+            "suppose that the patterns agree for all inputs",
+        )  # fmt: skip
+
+    return p.suppose(at_most(2, m), branch, "let there be two keys at least")
+
+
 def deny_equal_matrices(p: Prover, target: T.Term) -> Theorem:
     """not (the patterns agree -> the matrices do), at numbers where the former can be proved."""
     agreeing, matrices = target.children[0].children
@@ -267,7 +277,9 @@ MATRICES = Claim(
     ),
     statement=implies(one_pattern, same_queries),
     counterexample=Example({**SAME_PRODUCT, n: 1, m: 2}, deny_equal_matrices),
-    correction=Correction(implies(at_most(2, m), iff(one_pattern, one_form)), prove_iff),
+    correction=Correction(
+        implies(at_most(2, m), implies(one_pattern, one_form)), prove_forms_follow
+    ),
     twin=Twin("patterns of heads with different matrices", twin_matrices),
     expected=Verdict.REFUTED,
 )  # fmt: skip
