@@ -86,12 +86,6 @@ def work(p: Term, values: Values) -> int:
     return cost(p)
 
 
-def _claims_derivatives(p: Term) -> bool:
-    if p.op in ("imp", "forall"):
-        return _claims_derivatives(p.children[-1])
-    return p.op == "grad" or (p.op == "and" and all(map(_claims_derivatives, p.children)))
-
-
 def _all(goal: Term, seed: int) -> Iterator[Values]:
     defined = definitions.defined_symbols(goal)
     chosen = [s for s in T.free_symbols(goal) if isinstance(s, Term) and s not in defined]
