@@ -47,7 +47,7 @@ from derive.language import (
 )
 from derive.prover import Prover
 from derive.result import Verdict
-from derive.twin import Trial, Twin, differs
+from derive.twin import Trial, Twin, differs, sampled
 from derive.twin import equal as agree
 
 ORDER = 59
@@ -508,9 +508,9 @@ def twin_factor(rng: np.random.Generator) -> Iterator[Trial]:
     for factor, lost in ((2, 0.5), (4, 0.5)):
         values = of(rng.standard_normal((tokens, factor * width)))
         active = (values > 0).sum(axis=1)
-        error = abs(active.mean() - (1 - lost) * factor * width)
         spread = (factor * width / 4 / tokens) ** 0.5
-        yield Trial(float(error / spread), 5.0, f"mean number of active units, factor {factor}")
+        what = f"mean number of active units, factor {factor}"
+        yield sampled(active.mean(), (1 - lost) * factor * width, spread, what)
     yield differs(4 * width * 0.5, width, by=width, what="factor 4 leaves twice as many")
 
 

@@ -60,7 +60,7 @@ from derive.language import (
 )
 from derive.prover import Prover
 from derive.result import Verdict
-from derive.twin import Trial, Twin, differs
+from derive.twin import Trial, Twin, differs, sampled
 from derive.twin import equal as agree
 
 ORDER = 57
@@ -148,14 +148,12 @@ def draws(rng: np.random.Generator, mean: float = 0.0, spread: float = 1.0) -> n
 def share(rng: np.random.Generator, claimed: float, mean: float, what: str) -> Trial:
     """The share of zeros among activations of Gaussian numbers, in standard errors."""
     values = of(draws(rng, mean))
-    error = abs(np.mean(values == 0) - claimed) / (0.25 / values.size) ** 0.5
-    return Trial(float(error), 5.0, what)
+    return sampled(np.mean(values == 0), claimed, (0.25 / values.size) ** 0.5, what)
 
 
 def in_standard_errors(values: np.ndarray, claimed: float, what: str) -> Trial:
     """The mean of samples against what it should be."""
-    error = abs(values.mean() - claimed) / (values.std() / values.size**0.5)
-    return Trial(float(error), 5.0, what)
+    return sampled(values.mean(), claimed, values.std() / values.size**0.5, what)
 
 
 # ---------------------------------------------------------------------- how many are inactive

@@ -128,7 +128,7 @@ def _claim(result: Result, key: str) -> Claim:
         *_counterexamples(result),
         *_witness(result),
         *_correction(result),
-        *_twin(result.twin),
+        *(_twin(result.twin) if result.statement else []),
         *_optional("Remark", result.remark),
     ]
     places = ", ".join(result.source.places)

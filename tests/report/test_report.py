@@ -133,6 +133,12 @@ def test_disagreement_and_surprise_are_announced(tmp_path: Path) -> None:
     assert r"\alarm{" not in text_of([samples.HEADS], tmp_path).split(r"\begin{document}")[1]
 
 
+def test_what_is_not_mathematical_has_no_twin(tmp_path: Path) -> None:
+    bare = replace(samples.METAPHOR, statement="")
+    assert "Numeric twin" not in text_of([bare], tmp_path).split(r"\tableofcontents")[1]
+    assert "Numeric twin" in text_of([samples.METAPHOR], tmp_path)
+
+
 def test_the_guide_explains_the_rules_and_signs_that_occur(tmp_path: Path) -> None:
     steps = (StepView(r"h \mid d", "leibniz"), StepView("1 = 1", "order"))
     text = text_of([replace(MARKED, correction_steps=steps)], tmp_path)
