@@ -344,13 +344,6 @@ OPEN = {
     },
     "independent: other queries": mutant(S.INDEPENDENT, given=without(S.INDEPENDENT, 0)),
     "independent: other weights": mutant(S.INDEPENDENT, given=without(S.INDEPENDENT, 7)),
-    **{
-        f"equal heads: part {part} without matrix {k}": mutant(
-            S.EQUAL_GRADIENTS, statement=equal_gradients(part, without=k)
-        )
-        for part, k in ((0, 0), (0, 3), (1, 1), (2, 3), (3, 2))
-    },
-    "equal heads: other values": mutant(S.EQUAL_GRADIENTS, given=without(S.EQUAL_GRADIENTS, 2)),
     "basis: not the inverse": mutant(
         S.GAUGE_SCORES, statement=S.GAUGE_SCORES.statement.args[1]
     ),
@@ -425,6 +418,16 @@ OPEN = {
         ),
     ),
 }  # fmt: skip
+#: The automatic prover takes more than a second to give up on each of these.
+BY_SCRIPT = {
+    **{
+        f"equal heads: part {part} without matrix {k}": mutant(
+            S.EQUAL_GRADIENTS, statement=equal_gradients(part, without=k)
+        )
+        for part, k in ((0, 0), (0, 3), (1, 1), (2, 3), (3, 2))
+    },
+    "equal heads: other values": mutant(S.EQUAL_GRADIENTS, given=without(S.EQUAL_GRADIENTS, 2)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUTED)
@@ -437,6 +440,11 @@ def test_mutants_are_refuted(name):
 @pytest.mark.parametrize("name", OPEN)
 def test_mutants_are_not_proved(name):
     assert not proved_by(OPEN[name])
+
+
+@pytest.mark.parametrize("name", BY_SCRIPT)
+def test_mutants_are_not_proved_by_the_script(name):
+    assert settle(BY_SCRIPT[name]).result.verdict not in CONCLUDED
 
 
 def test_mutants_of_what_exists_are_refuted_where_it_can_be_denied():
