@@ -161,18 +161,18 @@ def turned(first: Any, second: Any) -> sp.Expr:
 
 # ---------------------------------------------------------------------- twins
 
-WIDTHS = (2, 4, 6, 8, 64, 512)
-POSITIONS = np.arange(2000)
+WIDTHS = (2, 4, 6, 64, 512)
 
 
-def encodings() -> list[tuple[int, np.ndarray, np.ndarray]]:
+def encodings(every: int = 7) -> list[tuple[int, np.ndarray, np.ndarray]]:
     """For every width: positions below 2000 and their encodings (positions, width).
 
-    All positions, but for the width of the base model, where every 37th shows as much.
+    Seven meets every residue of every short period.  At the width of the base model fewer
+    positions show as much.
     """
     from numeric import position_encoding
 
-    chosen = {width: POSITIONS[:: 1 if width < 100 else 37] for width in WIDTHS}
+    chosen = {w: np.arange(0, 2000, every if w < 100 else 37) for w in WIDTHS}
     return [(w, positions, position_encoding(positions, w)) for w, positions in chosen.items()]
 
 

@@ -493,7 +493,7 @@ def prove_linear_shift(p: Prover) -> Theorem:
 
 
 def twin_linear(rng: np.random.Generator) -> list[Trial]:
-    """One matrix for 2000 positions."""
+    """One matrix for positions up to 2000."""
     from numeric import position_encoding, shift_matrix
 
     trials = []
