@@ -162,6 +162,7 @@ def turned(first: Any, second: Any) -> sp.Expr:
 # ---------------------------------------------------------------------- twins
 
 WIDTHS = (2, 4, 6, 64, 512)
+POSITIONS = np.arange(0, 2000, 7)
 
 
 def encodings(every: int = 7) -> list[tuple[int, np.ndarray, np.ndarray]]:
