@@ -215,10 +215,12 @@ class Converter:
             raise ConversionError(
                 f"what is declared of {name} is not understood: make it a hypothesis"
             )
-        declared = base.shape, _is_random(base)
+        self._declare(name, (base.shape, _is_random(base)))
+        return name
+
+    def _declare(self, name: Any, declared: Any) -> None:
         if self._shapes.setdefault(name, declared) != declared:
             raise ConversionError(f"{name} is declared twice, with different shapes or kinds")
-        return name
 
     def _check_shape(self, e: Any, shape: Any, indices: tuple[Term, ...], scope: Scope) -> None:
         if len(shape) != len(indices):
@@ -283,6 +285,7 @@ class Converter:
         vector = T.abstract(self._term(body, inner), (x,))
         scalars = tuple(self._term(a, scope) for a in indices)
         head = T.Head(_name(name), len(scalars), (1,), (0,) * int(order))
+        self._declare(head.head, (size, head.own_scalars))  # a size is not printed
         return T.app(head, *scalars, n, vector)
 
     # ------------------------------------------------------------------ formulas

@@ -288,3 +288,16 @@ def test_text_is_never_run(build: Callable[[str], object], tmp_path: Path) -> No
     with pytest.raises((sp.SympifyError, ConversionError)):
         build(f"open({str(mark)!r}, 'w')")
     assert not mark.exists()
+
+
+def test_a_function_of_vectors_has_one_size_and_one_shape() -> None:
+    """It is printed without them, so two of one name would look like one."""
+    long, short = L.tensor("u", n), L.tensor("v", m)
+    other = L.VectorFunction("f", m, n)
+    one = L.VectorFunction("f", n, n)
+    k = L.index("k", n)
+    same = Converter()
+    same.formula(L.equal(one(long)[k], one.partial(long)[k, k]))
+    for wrong in (other(short)[k], L.VectorFunction("f", n)(long)[()], L.tensor("f", n)[k]):
+        with pytest.raises(ConversionError, match="f is declared twice"):
+            Converter().formula(L.equal(one(long)[k], wrong))
