@@ -42,6 +42,10 @@ _MARK = {
 }
 
 
+_LONG_NOTE = 100
+"""Characters of a note that would fill many lines of a narrow column."""
+
+
 def render(report: Report) -> str:
     """The complete LaTeX document."""
     parts = [
@@ -176,9 +180,11 @@ def _row(row: Row) -> str:
 
 
 def _notes(block: Notes) -> str:
-    """The notes have much room where all formulas are short, else as much as reasons have."""
-    short = all(sits_well(note.latex, layout.NOTED_EM) for note in block.notes)
-    columns = ("note", layout.NOTED_EM) if short else ("row", layout.FORMULA_EM)
+    """The notes have much room where all formulas are short, or a note is long; else as reasons."""
+    roomy = all(sits_well(note.latex, layout.NOTED_EM) for note in block.notes)
+    if any(len(note.text) > _LONG_NOTE for note in block.notes):
+        roomy = roomy or all(fits(note.latex, layout.NOTED_EM) for note in block.notes)
+    columns = ("note", layout.NOTED_EM) if roomy else ("row", layout.FORMULA_EM)
     return "\n".join([*_label(block.label), *(_note(note, columns) for note in block.notes)])
 
 

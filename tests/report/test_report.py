@@ -133,6 +133,14 @@ def test_disagreement_and_surprise_are_announced(tmp_path: Path) -> None:
     assert r"\alarm{" not in text_of([samples.HEADS], tmp_path).split(r"\begin{document}")[1]
 
 
+def test_long_notes_have_much_room(tmp_path: Path) -> None:
+    wide = r"\forall i < n:\ \forall j < n:\ M_{i\,j} = \sin(x_{i})+\cos(x_{j})"
+    for note, column in (("short", "row"), ("long " * 30, "note")):
+        hypothesis = HypothesisView(wide, Origin.SOURCE, True, note)
+        text = text_of([replace(MARKED, hypotheses=(hypothesis,))], tmp_path)
+        assert rf"\{column}{{H1}}" in text
+
+
 def test_what_is_not_mathematical_has_no_twin(tmp_path: Path) -> None:
     bare = replace(samples.METAPHOR, statement="")
     assert "Numeric twin" not in text_of([bare], tmp_path).split(r"\tableofcontents")[1]
