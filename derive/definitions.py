@@ -186,7 +186,9 @@ def _argument(t: Term, variables: tuple[Term, ...]) -> _Line | _Block | None:
 def _block(t: Term, variables: tuple[Term, ...]) -> _Block | None:
     norm = Normaliser()
     for row, column in permutations(variables, 2):
-        if column.children and norm.same(t, T.add(T.mul(row, column.children[0]), column)):
+        if not column.children or row.data[1] == "real" or row in T.free_symbols(column):
+            continue  # the blocks would overlap
+        if norm.same(t, T.add(T.mul(row, column.children[0]), column)):
             return _Block(row, column)
     return None
 

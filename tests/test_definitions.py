@@ -149,3 +149,11 @@ def test_equations_that_suppose_something() -> None:
     assert not defines(L.equal(y, x + 1), L.less(0, y))
     assert not defines(L.equal(y, x + 1), L.equal(y, x))
     assert not defines(ODD, EVEN)
+
+
+def test_blocks_that_overlap_define_nothing() -> None:
+    G, c, row = sp.Function("G"), L.index("c", 2), L.index("a", 3)
+    left = L.index("b", 3 - row)
+    assert defines(L.forall([N, c], L.equal(G(2 * N + c), c)))
+    assert not defines(L.forall([x, c], L.equal(G(2 * x + c), c)))  # G(0) would be 0 and 1
+    assert not defines(L.forall([row, left], L.equal(G(row * (3 - row) + left), row)))
