@@ -101,6 +101,7 @@ class Claim:
     module: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        _check_kinds(self)
         if not re.fullmatch(r"[a-z0-9-]+/[a-z0-9-]+", self.id):
             raise ValueError(f"claim id {self.id!r} is not of the form topic/name")
         if (self.statement is None) is not bool(self.reason):
@@ -113,3 +114,21 @@ class Claim:
     @property
     def topic(self) -> str:
         return self.id.split("/")[0]
+
+
+def _check_kinds(claim: Claim) -> None:
+    """Refuse what could not be printed or run, before anything is settled."""
+    source = claim.source
+    texts = (claim.title, claim.remark, claim.reason)
+    wrong = {
+        "id": not isinstance(claim.id, str),
+        "title, remark or reason": not all(isinstance(t, str) for t in texts),
+        "source": not isinstance(source, Source)
+        or not isinstance(source.places, tuple)
+        or not all(isinstance(t, str) for t in (source.document, source.says, *source.places)),
+        "expected": not isinstance(claim.expected, Verdict),
+        "twin": not isinstance(claim.twin, Twin | None),
+    }
+    for part, is_wrong in wrong.items():
+        if is_wrong:
+            raise ValueError(f"{claim.id}: {part} is not of the kind that it has to be")

@@ -85,6 +85,14 @@ BAD = {
     "exit": ("CLAIMS = exit('enough')", "SystemExit: enough"),
     "bad id": ("CLAIMS = (claim('No Good', equal(n, n)),)", "ValueError: claim id"),
     "no reason": ("CLAIMS = (claim('x', None),)", "ValueError: mine/x: give a statement"),
+    "no twin": (
+        "CLAIMS = (claim('x', equal(n, n), twin=5),)",
+        "ValueError: mine/x: twin is not of the kind",
+    ),
+    "places as text": (
+        "CLAIMS = (claim('x', equal(n, n), places='p. 3'),)",
+        "ValueError: mine/x: source is not of the kind",
+    ),
     "two lines": ("CLAIMS = int('a\\nb')", "ValueError: invalid literal"),
     "not a tuple": ("CLAIMS = {}", "CLAIMS is not a tuple but a dict"),
     "typed": ("CLAIMS: object = 5", "CLAIMS is not a tuple but an int"),
@@ -110,7 +118,8 @@ def test_bad_file(capsys, tmp_path, case):
         assert message.startswith(f"{path}:")
         assert reason in message
         line = int(message.removeprefix(f"{path}:").split(":")[0])
-        inside = {"bad id": "return Claim(", "no reason": "return Claim("}.get(case, last)
+        built = ("bad id", "no reason", "no twin", "places as text")
+        inside = "return Claim(" if case in built else last
         assert line == line_of(text, inside)
 
 
