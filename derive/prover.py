@@ -295,10 +295,13 @@ class Prover:
         new = T.abstract(equation.conclusion.children[1], tuple(map(self.term, components)))
         return infer("gradient-value", [gradient, self.for_all(equation, *components)], new)
 
-    def with_function(self, gradient: Theorem, equation: Theorem) -> Theorem:
-        """The gradient of h, from that of f and f(X) = h(X) for all tensors X."""
+    def with_function(self, gradient: Theorem, equation: Theorem, *defined: Theorem) -> Theorem:
+        """The gradient of h, from that of f and f(X) = h(X) for all tensors X.
+
+        `defined` proves what makes the equation well defined, where sorts do not.
+        """
         same = equation.conclusion.children[-1]
-        return infer("gradient-function", [gradient, equation], same.children[1])
+        return infer("gradient-function", [gradient, equation, *defined], same.children[1])
 
     def differentiable(self, gradient: Theorem) -> Theorem:
         """From the gradient of a function symbol by its only vector: it is differentiable there."""

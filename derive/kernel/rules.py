@@ -18,6 +18,7 @@ from typing import Any, Final
 from derive.kernel import terms as T
 from derive.kernel.axioms import AXIOMS
 from derive.kernel.calculus import differentiate
+from derive.kernel.domain import obligations
 from derive.kernel.normal import (
     Normaliser,
     Poly,
@@ -740,14 +741,22 @@ def _gradient_value(premises: Sequence[Theorem], value: Term) -> Conclusion:
 
 
 def _gradient_function(premises: Sequence[Theorem], function: Term) -> Conclusion:
-    """From gradient of f, and for all tensors X: f(X) = h(X): gradient of h."""
-    p, q = premises
+    """From gradient of f, and for all tensors X: f(X) = h(X), well defined: gradient of h.
+
+    Further premises prove what makes the equation well defined where sorts do not: a gradient at
+    the point means that h is defined near it, and the table has not seen the operations of h.
+    """
+    p, q, *defined = premises
     g = _expect("gradient-function", p.conclusion, "grad")
     dims, (old, point, value) = g.children[: g.data], g.children[g.data :]
     equation = T.eq(old, function)
     wanted = T.quantified("forall", "tensor", equation, arity=len(dims))
     if q.conclusion is not wanted:
         raise Refused("gradient-function", f"{q.conclusion} is not {wanted}")
+    proved = {d.conclusion for d in defined}
+    missing = [o for o in obligations(wanted) if o not in proved]
+    if missing:
+        raise Refused("gradient-function", f"not known: {', '.join(map(T.show, missing))}")
     return Conclusion(_all_hypotheses(premises), T.grad(dims, function, point, value))
 
 

@@ -272,6 +272,29 @@ def test_functions_that_agree_at_the_point_only_keep_their_gradients() -> None:
             T.abstract_tensor(square, "V", 1), why="is not")  # fmt: skip
 
 
+def test_a_function_that_is_not_defined_near_the_point_has_no_gradient() -> None:
+    """sqrt(v) - sqrt(v) + sqrt(-v) - sqrt(-v) is 0 where it is defined: at v = 0 alone."""
+    old = T.mul(ZERO, V(J))
+    made = infer("derivative", (), (N,), T.abstract_tensor(old, "V", 1), POINT)
+    roots = [T.fn("sqrt", V(J)), T.fn("sqrt", T.neg(V(J)))]
+    for new in (
+        T.add(*(T.sub(root, root) for root in roots)),
+        T.sub(T.inv(T.fn("floor", V(J))), T.inv(T.fn("floor", V(J)))),
+        T.mul(ZERO, T.fn("log", V(J))),
+        T.mul(ZERO, T.fn("rpow", V(J), A(J))),
+        T.mul(ZERO, T.total(V(J), ONE)),
+    ):
+        equation = infer("linear-combination", (), T.eq(old, new), 0, ())
+        same = infer("generalise-tensor", (equation,), "V", 1)
+        function = T.abstract_tensor(new, "V", 1)
+        refused("gradient-function", (made, same), function, why="not known")
+        defined = [assume(o) for o in obligations(same.conclusion)]
+        assert defined
+        refused("gradient-function", (made, same, *defined[1:]), function, why="not known")
+        got = infer("gradient-function", (made, same, *defined), function)
+        assert got.hypotheses == {d.conclusion for d in defined}
+
+
 def test_a_gradient_function_takes_tensors_of_the_same_rank() -> None:
     entry = T.apply("V", J, K)
     function = T.abstract_tensor(entry, "V", 2)
