@@ -8,13 +8,14 @@ import difflib
 import importlib
 import importlib.util
 import pkgutil
+import re
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from derive.claim import Claim
@@ -29,26 +30,64 @@ class InputError(Exception):
         super().__init__(" ".join(message.split()))
 
 
+class NoMatch(InputError):
+    """A pattern means none of the claims."""
+
+
 # ---------------------------------------------------------------------------- the project's own
 
 
-def all_claims() -> tuple[Claim, ...]:
-    """The claims of every module of `derive.claims`, by the module's ORDER, then as listed."""
-    modules = sorted(_modules(), key=lambda module: (_order(module), module.__name__))
-    claims = [c for module in modules for c in _claims_of(module, _file_of(module))]
+def all_claims(patterns: Sequence[str] = ()) -> tuple[Claim, ...]:
+    """The claims of every module of `derive.claims`, by the module's ORDER, then as listed.
+
+    With patterns, modules that are about other topics are left alone: loading all of them takes
+    longer than settling a few claims.
+    """
+    modules = sorted(_modules(patterns), key=lambda module: (_order(module), module.__name__))
+    claims = [c for module in modules for c in _claims_of_topic(module)]
     _refuse_duplicates(claims, PACKAGE)
     return tuple(claims)
 
 
-def _modules() -> Iterator[ModuleType]:
+def _modules(patterns: Sequence[str]) -> Iterator[ModuleType]:
     package = importlib.import_module(PACKAGE)
     for info in pkgutil.iter_modules(package.__path__):
         if info.name.startswith("_"):
             continue
         spec = importlib.util.find_spec(f"{PACKAGE}.{info.name}")
         path = spec.origin if spec is not None and spec.origin is not None else info.name
+        if patterns and not _may_match(patterns, _declared_topic(path)):
+            continue
         with _one_line(path):
             yield importlib.import_module(f"{PACKAGE}.{info.name}")
+
+
+_TOPIC: Final = re.compile(r'^TOPIC = "([a-z0-9-]+)"$', re.MULTILINE)
+
+
+def _declared_topic(path: str) -> str | None:
+    """The TOPIC of a module, without running it; None where it cannot be told."""
+    try:
+        found = _TOPIC.search(Path(path).read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    return found[1] if found else None
+
+
+def _may_match(patterns: Sequence[str], topic: str | None) -> bool:
+    """Whether a pattern could mean a claim of the topic."""
+    heads = [p.split("/", 1)[0] if "/" in p else "*" for p in patterns if not is_file(p)]
+    return topic is None or any(h == topic or any(c in h for c in "*?[") for h in heads)
+
+
+def _claims_of_topic(module: ModuleType) -> tuple[Claim, ...]:
+    """The claims of a module, which belong to the topic that it names."""
+    claims = _claims_of(module, _file_of(module))
+    topic = getattr(module, "TOPIC", None)
+    for claim in claims:
+        if topic is not None and claim.topic != topic:
+            raise InputError(f"{_file_of(module)}: {claim.id} does not belong to {topic}/*")
+    return claims
 
 
 def _order(module: ModuleType) -> int:
@@ -200,4 +239,8 @@ def _matching(claims: Sequence[Claim], pattern: str) -> list[str]:
     names = dict.fromkeys([c.id for c in claims] + [f"{c.topic}/*" for c in claims])
     near = difflib.get_close_matches(pattern, names, n=1, cutoff=0.0)
     hint = f"; the nearest is {near[0]}" if near else ""
-    raise InputError(f"no claim matches {pattern!r}{hint}")
+    raise NoMatch(f"no claim matches {pattern!r}{hint}")
+
+
+def matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, p) for p in patterns)

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from derive.catalogue import InputError, all_claims, is_file, select
+from derive.catalogue import InputError, NoMatch, all_claims, is_file, matches, select
 
 if TYPE_CHECKING:
     from derive.claim import Claim
@@ -360,7 +360,10 @@ def _versions() -> dict[str, str]:
 
 def _chosen(patterns: Sequence[str]) -> tuple[Claim, ...]:
     only_files = bool(patterns) and all(map(is_file, patterns))
-    claims = select(() if only_files else all_claims(), patterns)
+    try:
+        claims = select(() if only_files else all_claims(patterns), patterns)
+    except NoMatch:  # the message names the nearest of all claims
+        claims = select(all_claims(), patterns)
     if not claims:
         raise InputError("there are no claims")
     return claims
@@ -376,10 +379,11 @@ def _settled(patterns: Sequence[str], *, fresh: bool = False, **options: Any) ->
     if any(map(is_file, patterns)):
         return _results(_chosen(patterns), **options)
     kept = store.open_store(fresh=fresh)
-    if patterns or not kept.entries:
+    asked = [name for name in kept.entries if not patterns or matches(name, patterns)]
+    if not asked:
         return _results(_chosen(patterns), store=kept, **options)
     with runner.Replay() as replay:  # its work goes on while SymPy is loaded
-        replay.send_kept(kept)
+        replay.send_kept(kept, asked)
         return _results(_chosen(patterns), store=kept, replay=replay, **options)
 
 

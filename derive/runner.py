@@ -18,7 +18,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection, wait
@@ -276,10 +276,10 @@ class Replay:
             self._queue.put(log)
             return self._count - 1
 
-    def send_kept(self, store: Store) -> None:
-        """Give all logs of a store to the checker, before it is known which are asked for."""
-        for name, entry in store.entries.items():
-            self.kept[name] = [self.send(log) for log in entry["logs"]]
+    def send_kept(self, store: Store, names: Iterable[str]) -> None:
+        """Give the kept logs of these claims to the checker, before the claims are known."""
+        for name in names:
+            self.kept[name] = [self.send(log) for log in store.entries[name]["logs"]]
 
     def _feed(self) -> None:
         assert self._process.stdin is not None

@@ -81,7 +81,7 @@ def test_what_is_kept_is_replayed(store: Store, monkeypatch: pytest.MonkeyPatch)
 
 def test_logs_sent_ahead_are_not_sent_again(store: Store) -> None:
     with runner.Replay() as replay:
-        replay.send_kept(store)
+        replay.send_kept(store, store.entries)
         before = replay._count
         assert all(r.replayed for r in runner.verify(CLAIMS, store=store, replay=replay))
         assert replay._count == before

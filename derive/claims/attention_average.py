@@ -65,6 +65,7 @@ from derive.twin import at_most as no_more
 from derive.twin import equal as agree
 
 ORDER = 54
+TOPIC = "attention-average"
 
 n, d, d_k, d_v = dims("n d d_k d_v")
 t, r = index("t", n), index("r", n)

@@ -40,6 +40,7 @@ from derive.twin import Trial, Twin, differs
 from derive.twin import equal as agree
 
 ORDER = 60
+TOPIC = "cross-attention"
 
 Entry = Callable[..., Any]
 

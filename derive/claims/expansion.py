@@ -51,6 +51,7 @@ from derive.twin import Trial, Twin, differs, sampled
 from derive.twin import equal as agree
 
 ORDER = 59
+TOPIC = "expansion"
 
 d, f, n, N = dims("d_model d_ff n N")
 a, j, i, s = index("a", d), index("j", f), index("i", N), index("s", n)

@@ -80,6 +80,7 @@ from derive.twin import at_most as bounded
 from derive.twin import equal as agree
 
 ORDER = 36
+TOPIC = "feed-forward"
 
 # ---------------------------------------------------------------------- shapes
 

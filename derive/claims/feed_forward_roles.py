@@ -65,6 +65,7 @@ from derive.twin import at_most as bounded
 from derive.twin import equal as agree
 
 ORDER = 38
+TOPIC = "feed-forward"
 
 # ---------------------------------------------------------------------- fitting functions
 

@@ -70,6 +70,7 @@ from derive.twin import Trial, Twin, differs
 from derive.twin import equal as agree
 
 ORDER = 37
+TOPIC = "feed-forward"
 
 # ---------------------------------------------------------------------- gradients
 

@@ -69,6 +69,7 @@ from derive.twin import Trial, Twin, differs
 from derive.twin import equal as agree
 
 ORDER = 18
+TOPIC = "head-patterns"
 
 delta = sp.KroneckerDelta
 

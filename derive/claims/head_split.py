@@ -75,6 +75,7 @@ from derive.twin import Trial, Twin, differs
 from derive.twin import equal as agree
 
 ORDER = 16
+TOPIC = "head-split"
 
 delta = sp.KroneckerDelta
 

@@ -96,6 +96,7 @@ from derive.twin import Trial, Twin, differs
 from derive.twin import equal as agree
 
 ORDER = 17
+TOPIC = "head-symmetries"
 
 delta = sp.KroneckerDelta
 OWN = (

@@ -48,6 +48,7 @@ from derive.twin import equal as agree
 from numeric import MultiHeadWeights, concat_heads, head_width
 
 ORDER = 20
+TOPIC = "head-width"
 
 d, h, d_v = dims("d_model h d_v")
 w = dim("w")

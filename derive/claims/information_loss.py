@@ -64,6 +64,7 @@ from derive.twin import Trial, Twin, differs, sampled
 from derive.twin import equal as agree
 
 ORDER = 57
+TOPIC = "information-loss"
 
 x, sigma = real("x"), real("sigma")
 

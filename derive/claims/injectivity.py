@@ -44,6 +44,7 @@ from derive.twin import Trial, Twin, differs
 from derive.twin import equal as agree
 
 ORDER = 57
+TOPIC = "injectivity"
 
 d, f = dims("d_model d_ff")
 a, c, j = index("a", d), index("c", d), index("j", f)

@@ -102,6 +102,7 @@ from derive.twin import at_most as below
 from derive.twin import equal as agree
 
 ORDER = 42
+TOPIC = "layer-norm"
 
 FORMULA = r"LayerNorm is $\frac{x - \mu}{\sigma + \epsilon}\,\gamma + \beta$."
 

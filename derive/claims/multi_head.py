@@ -91,6 +91,7 @@ from derive.twin import Trial, Twin, differs
 from derive.twin import equal as agree
 
 ORDER = 15
+TOPIC = "multi-head"
 
 delta = sp.KroneckerDelta
 

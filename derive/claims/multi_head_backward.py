@@ -62,6 +62,7 @@ from derive.twin import Trial, Twin
 from derive.twin import equal as agree
 
 ORDER = 19
+TOPIC = "multi-head-backward"
 
 
 G, by_head = tensor("G", n, d), tensor("g", h, n, d_v)

@@ -42,6 +42,7 @@ from derive.twin import Trial, Twin, differs
 from derive.twin import equal as agree
 
 ORDER = 58
+TOPIC = "nonlinearity"
 
 BY_LOSS = (
     "An activation function makes the structure of the data non-linear by losing some of the "

@@ -124,6 +124,7 @@ if TYPE_CHECKING:
     from numeric import Sublayer
 
 ORDER = 44
+TOPIC = "norm-placement"
 
 POST = r"Post-LN: the output of a block is $\mathrm{LayerNorm}(x + \mathrm{SubLayer}(x))$."
 PRE = r"Pre-LN: the output of a block is $x + \mathrm{SubLayer}(\mathrm{LayerNorm}(x))$."

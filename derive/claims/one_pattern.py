@@ -62,6 +62,7 @@ from derive.twin import Trial, Twin, differs
 from derive.twin import equal as agree
 
 ORDER = 18
+TOPIC = "one-pattern"
 
 delta = sp.KroneckerDelta
 

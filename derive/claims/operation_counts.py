@@ -55,6 +55,7 @@ from derive.twin import at_most as bounded
 from derive.twin import equal as agree
 
 ORDER = 25
+TOPIC = "operation-counts"
 
 n, m = dims("n m")
 d, h = parameters.d, parameters.h

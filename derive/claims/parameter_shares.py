@@ -58,6 +58,7 @@ from derive.twin import at_most as bounded
 from derive.twin import equal as agree
 
 ORDER = 26
+TOPIC = "parameter-shares"
 
 d, h = parameters.d, parameters.h
 square = power(d, 2)

@@ -43,6 +43,7 @@ from derive.twin import equal as agree
 from numeric import FeedForwardWeights, MultiHeadWeights, feed_forward
 
 ORDER = 10
+TOPIC = "parameters"
 
 
 # ---------------------------------------------------------------------- counting

@@ -74,6 +74,7 @@ from derive.twin import at_most as bounded
 from derive.twin import equal as agree
 
 ORDER = 30
+TOPIC = "positional-encoding"
 
 
 # ---------------------------------------------------------------------- A15: the components

@@ -64,6 +64,7 @@ from derive.twin import at_most as bounded
 from derive.twin import equal as agree
 
 ORDER = 34
+TOPIC = "positional-frequencies"
 
 WIDTHS = (2, 4, 6, 8, 64, 512)
 LOG = call(sp.log, 10000)

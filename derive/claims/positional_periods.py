@@ -44,6 +44,7 @@ from derive.twin import Trial, Twin, differs
 from derive.twin import equal as agree
 
 ORDER = 32
+TOPIC = "positional-encoding"
 
 FALSE = T.eq(T.ONE, T.ZERO)
 PAIRS = T.var("r", "dim")

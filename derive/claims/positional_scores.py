@@ -69,6 +69,7 @@ from derive.twin import Trial, Twin, differs
 from derive.twin import equal as agree
 
 ORDER = 33
+TOPIC = "positional-scores"
 
 SAID = (
     r"The rotation depends on the offset only, not on the position; so relations between tokens at "

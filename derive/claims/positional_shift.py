@@ -82,6 +82,7 @@ from derive.twin import Trial, Twin, differs
 from derive.twin import equal as agree
 
 ORDER = 32
+TOPIC = "positional-encoding"
 
 
 # ---------------------------------------------------------------------- A17: addition formulas

@@ -62,6 +62,7 @@ from derive.twin import at_most as bounded
 from derive.twin import equal as agree
 
 ORDER = 31
+TOPIC = "positional-encoding"
 
 
 # ---------------------------------------------------------------------- A16: uniqueness

@@ -55,6 +55,7 @@ from derive.twin import at_most as below
 from derive.twin import equal as agree
 
 ORDER = 56
+TOPIC = "relu"
 
 x, y, a, b, g, s, t = (real(name) for name in "xyabgst")
 eps, gap = positive("epsilon"), positive("delta")

@@ -11,6 +11,7 @@ from derive.claims import DERIVATIONS, INTERVIEW
 from derive.result import Source, Verdict
 
 ORDER = 90
+TOPIC = "remarks"
 
 
 def remark(name: str, title: str, document: str, place: str, says: str, reason: str) -> Claim:

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from numeric import Sublayer
 
 ORDER = 40
+TOPIC = "residual"
 
 Entry = Callable[..., Any]
 

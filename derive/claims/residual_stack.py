@@ -84,6 +84,7 @@ from derive.twin import at_most as below
 from derive.twin import equal as agree
 
 ORDER = 41
+TOPIC = "residual"
 
 #: the input as it passes the layers, a function of the first input
 stack = VectorFunction("X", d, sp.oo, d)

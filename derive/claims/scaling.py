@@ -54,6 +54,7 @@ from derive.twin import Trial, Twin, differs, sampled
 from derive.twin import equal as agree
 
 ORDER = 50
+TOPIC = "scaling"
 
 E = Expectation
 d, h, d_k, N = dims("d_model h d_k N")

@@ -74,6 +74,7 @@ from derive.twin import at_most as no_more
 from derive.twin import equal as agree
 
 ORDER = 52
+TOPIC = "softmax"
 
 z, p, g, v, w = (tensor(name, m) for name in "zpgvw")
 J = tensor("J", m, m)

@@ -75,12 +75,45 @@ def test_order_of_modules_then_of_claims(tmp_path, monkeypatch):
         (samples.HEAD + "ORDER = 1\n", "defines no CLAIMS"),
         (module("'x'", "c"), "ORDER is missing or not an integer"),
         (module("1 / 0", "c"), "ZeroDivisionError: division by zero"),
+        ('TOPIC = "ours"\n' + module(1, "c"), "mine/c does not belong to ours/*"),
     ],
 )
 def test_bad_module(tmp_path, monkeypatch, text, reason):
     package(tmp_path, monkeypatch, one=text, two=module(2, "b"))
     with pytest.raises(InputError, match=re.escape(reason)):
         all_claims()
+
+
+@pytest.mark.parametrize(
+    ("patterns", "loaded"),
+    [
+        (["mine/a"], {"one"}),
+        (["mine/*", "none.py"], {"one"}),
+        (["ours/*"], {"two"}),
+        (["ours/b", "mine/a"], {"one", "two"}),
+        (["*/a"], {"one", "two"}),
+        (["mi*"], {"one", "two"}),
+        (["mine"], {"one", "two"}),
+        ([], {"one", "two"}),
+    ],
+)
+def test_modules_of_other_topics_are_not_loaded(tmp_path, monkeypatch, patterns, loaded):
+    ours = (
+        module(2, "b")
+        .replace("claim('b'", "replace(claim('b'")
+        .replace("equal(n, n))", "equal(n, n)), id='ours/b')")
+    )
+    package(
+        tmp_path, monkeypatch, one='TOPIC = "mine"\n' + module(1, "a"),
+        two='TOPIC = "ours"\nfrom dataclasses import replace\n' + ours,
+    )  # fmt: skip
+    all_claims(patterns)
+    assert {n.split(".")[1] for n in sys.modules if n.startswith("standin.")} == loaded
+
+
+def test_a_module_without_a_topic_is_always_loaded(tmp_path, monkeypatch):
+    package(tmp_path, monkeypatch, one=module(1, "a"))
+    assert [c.id for c in all_claims(["other/*"])] == ["mine/a"]
 
 
 def test_choosing(mine):
