@@ -42,6 +42,22 @@ def latex(t: Term) -> str:
     return _Printer(names).formula(t) if T.is_formula(t) else _Printer(names).term(t)
 
 
+def ranges(t: Term) -> str:
+    """What the free scalars of `t` range over: sizes first, then other numbers, then indices."""
+    free = [s for s in T.free_symbols(t) if isinstance(s, Term) and not s.data[2]]
+    parts = []
+    for sort in ("dim", "nat", "int", "real"):
+        names = sorted({name(s.data[0]) for s in free if s.data[1] == sort}, key=_alphabetical)
+        if names:
+            parts.append(rf"{', '.join(names)} \in {SETS[sort]}")
+    indices = {f"{name(s.data[0])} < {latex(s.children[0])}" for s in free if s.data[1] == "fin"}
+    return r";\ ".join([*parts, *sorted(indices, key=_alphabetical)])
+
+
+def _alphabetical(text: str) -> tuple[str, str]:
+    return text.lstrip("\\").lower(), text
+
+
 def name(symbol: str) -> str:
     """``d_model`` as ``d_{\\text{model}}``, ``W^Q`` as ``W^{Q}``."""
     symbol = symbol.lstrip("_")

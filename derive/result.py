@@ -125,6 +125,7 @@ class TwinView:
 class Result:
     """Everything known about one claim after proof, replay and twin.
 
+    `ranges` says what the numbers that are free in the statement and the hypotheses may be.
     `counterexamples` holds one entry for a refuted claim and one for each added hypothesis of a
     conditional one. `witness` shows values that meet all hypotheses of a conditional claim.
     `reason` says why a claim is undecided or not mathematical, and is empty otherwise.
@@ -148,6 +149,7 @@ class Result:
     twin: TwinView = TwinView(TwinStatus.NONE)
     reason: str = ""
     remark: str = ""
+    ranges: str = ""
     seconds_symbolic: float = 0.0
     seconds_numeric: float = 0.0
 

@@ -260,6 +260,8 @@ def show(r: Result, style: Style) -> str:
     lines += _labelled("Source", [*_body(style.plain(where)), *_body(style.prose(r.source.says))])
     if r.statement:
         lines += _labelled("Statement", _formula(style.math(r.statement)))
+    if r.ranges:
+        lines += _labelled("For all", _body(style.math(r.ranges)))
     lines += _labelled("Hypotheses", _flat(_hypothesis(h, r, style) for h in r.hypotheses))
     lines += _labelled("Derivation", _steps(r.steps, style))
     axioms = (_fact(a.name, a.latex, a.condition, a.citation, style) for a in r.axioms)

@@ -128,7 +128,8 @@ def recall(claim: Claim, entry: Any) -> Settled:
         return settle(claim)
     result = replace(
         result, id=claim.id, title=claim.title, topic=claim.topic, source=claim.source,
-        statement=latex.latex(work.conclusion), expected=claim.expected, remark=claim.remark,
+        statement=latex.latex(work.conclusion), ranges=_ranges(claim, work),
+        expected=claim.expected, remark=claim.remark,
         seconds_symbolic=time.perf_counter() - start,
     )  # fmt: skip
     return Settled(result, logs, goals, kinds, recalled=True)
@@ -522,7 +523,7 @@ def _finish(claim: Claim, work: _Work, verdict: Verdict, proved: _Proved, **part
     result = _result(
         claim, verdict, latex.latex(work.conclusion),
         hypotheses=_hypotheses(claim, work, proved), steps=proved.steps,
-        axioms=_axioms(work.axioms), **parts,
+        axioms=_axioms(work.axioms), ranges=_ranges(claim, work), **parts,
     )  # fmt: skip
     return Settled(
         result,
@@ -530,6 +531,14 @@ def _finish(claim: Claim, work: _Work, verdict: Verdict, proved: _Proved, **part
         tuple(goal.key.hex() for _, goal, _ in work.logs),
         tuple(kind for kind, _, _ in work.logs),
     )
+
+
+def _ranges(claim: Claim, work: _Work) -> str:
+    goal = work.goal(with_added=True)
+    if claim.correction is not None:
+        given, corrected = _read_correction(work, claim.correction)
+        goal = chain((*given, corrected), goal)
+    return latex.ranges(goal)
 
 
 def _hypotheses(claim: Claim, work: _Work, proved: _Proved) -> tuple[HypothesisView, ...]:

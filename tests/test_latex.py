@@ -23,7 +23,7 @@ from derive.language import (
     total,
     variance,
 )
-from derive.latex import latex, name
+from derive.latex import latex, name, ranges
 
 x, y = real("x"), real("y")
 e = positive("e")
@@ -91,3 +91,16 @@ def test_primes_and_superscripts_share_a_place():
     n = dim("n")
     i, w = index("i", n), tensor("W^Q'", n)
     assert printed(equal(w[i], x)) == r"W_{i}^{\prime Q} = x"
+
+
+def test_the_numbers_that_a_formula_is_about() -> None:
+    """The formula does not tell an integer from a real number."""
+    k, size = T.var("k", "int"), T.var("d_model", "dim")
+    p, q, i = T.var("q"), T.var("p"), T.var("i", "fin", size)
+    x = T.apply("x", i)
+    formula = T.implies(T.eq(T.add(p, q), k), T.lt(T.ZERO, T.expectation(T.mul(x, size))))
+    assert ranges(formula) == (
+        r"d_{\text{model}} \in \mathbb{N}_{\ge 1};\ k \in \mathbb{Z};\ "
+        r"p, q \in \mathbb{R};\ i < d_{\text{model}}"
+    )
+    assert ranges(T.forall(k, T.eq(k, k))) == ""

@@ -139,6 +139,8 @@ def _statement(result: Result) -> list[Block]:
     source = result.source
     places = f", {', '.join(source.places)}" if source.places else ""
     shown: list[Block] = [Display(result.statement)] if result.statement else []
+    if result.ranges:
+        shown.append(Paragraph("For all", f"${result.ranges}$"))
     return [*shown, Paragraph("Source", f"{places}. {source.says}", code=source.document)]
 
 

@@ -13,12 +13,13 @@ from derive.result import Result, StepView
 _PARTS: Final = (
     (
         "A claim",
-        "Statement, source, hypotheses, derivation, verdict, numeric twin. What the source says is "
-        "told in our own words; the numbers behind the name of the document, such as A15, are "
-        "places in it. A hypothesis is “from the source” if the source states it or needs it for "
-        "what it writes to have a meaning, and “added” if the claim fails without it and the "
-        "source does not state it. A “notation” says what a letter of ours stands for; it supposes "
-        "nothing.",
+        "Statement, source, hypotheses, derivation, verdict, numeric twin. “For all” says what the "
+        "numbers in statement and hypotheses may be; other letters stand for any real vectors, "
+        "matrices or functions. What the source says is told in our own words; the numbers behind "
+        "the name of the document, such as A15, are places in it. A hypothesis is “from the "
+        "source” if the source states it or needs it for what it writes to have a meaning, and "
+        "“added” if the claim fails without it and the source does not state it. A “notation” says "
+        "what a letter of ours stands for; it supposes nothing.",
     ),
     (
         "A derivation",
@@ -81,6 +82,7 @@ def _steps(result: Result) -> tuple[StepView, ...]:
 def _formulas(results: Sequence[Result]) -> Iterator[str]:
     for result in results:
         yield result.statement
+        yield result.ranges
         yield from (hypothesis.latex for hypothesis in result.hypotheses)
         yield from (step.latex for step in _steps(result))
 

@@ -234,6 +234,7 @@ def test_show(capsys, tmp_path):
         "mine/floor\n  About floor\n",
         "Source          my note.txt, A10, A2",
         "Statement       h ⌊d_model/h⌋ = d_model",
+        "For all         d_model, h ∈ ℕ_{≥1}",
         "Hypotheses      h | d_model\n                      added, used: left out",
         "[linear-combination: found by the automatic prover]",
         "Verdict         conditional (as expected): proved once hypotheses are added",

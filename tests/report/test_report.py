@@ -67,6 +67,7 @@ MARKED = Result(
     twin=TwinView(TwinStatus.AGREES, 1014, 1.5e-11, 2.5e-10, "markTwinReason"),
     reason="markWhy",
     remark="markRemark",
+    ranges="M_{1018}",
     seconds_symbolic=1015.25,
     seconds_numeric=1016.75,
 )
