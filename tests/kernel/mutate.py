@@ -15,8 +15,8 @@ from itertools import count
 from typing import Any
 
 from derive.kernel.axioms import AXIOMS
-from derive.kernel.check import KINDS, Shown, check
-from derive.kernel.log import digest
+from derive.kernel.check import KINDS, Shown, _replay, check
+from derive.kernel.log import digest, read_terms
 from derive.kernel.rules import RULES
 from derive.kernel.terms import FORMULA_OPS, FUNCTIONS, SORTS, TERM_OPS, KernelError
 
@@ -41,15 +41,43 @@ def mutations(
 
 
 def in_every_field(log: Json, steps: Iterable[int], seed: int = 0) -> Iterator[tuple[str, Json]]:
-    """For every field of the given steps one alteration, chosen at random and sealed anew."""
-    chosen = random.Random(seed)
-    wanted = set(steps)
-    edits: dict[Path, list[Edit]] = {}
-    for edit in _edits(log):
-        place = edit[1][:3]
-        if len(place) == 3 and place[0] == "steps" and place[1] in wanted:
-            edits.setdefault(place, []).append(edit)
-    yield from _altered(log, [chosen.choice(found) for found in edits.values()], reseal=True)
+    """For every field of the given steps one alteration, chosen at random and sealed anew.
+
+    The steps before an altered one are as they were, so that it meets the same theorems: if it is
+    refused there, the whole log is refused, and only the others are yielded.
+    """
+    chosen, wanted = random.Random(seed), set(steps)
+    terms, theorems = read_terms(log["terms"]), []
+    for number, step in enumerate(log["steps"]):
+        for description, altered in (
+            _altered_step(step, chosen, len(terms)) if number in wanted else ()
+        ):
+            if _goes_through(altered, theorems, terms):
+                changed = {**log, "steps": [*log["steps"]]}
+                changed["steps"][number] = altered
+                changed["digest"] = digest(changed)
+                yield f"steps.{number}.{description}", changed
+        theorems.append(_replay(step, theorems, terms))
+
+
+def _altered_step(step: Json, chosen: random.Random, numbers: int) -> Iterator[tuple[str, Json]]:
+    fields: dict[Any, list[Edit]] = {}
+    for edit in _edits_in(step, numbers):
+        fields.setdefault(edit[1][0], []).append(edit)
+    for found in fields.values():
+        yield from _altered(step, [chosen.choice(found)], reseal=False)
+
+
+def _goes_through(step: Json, theorems: list[Any], terms: list[Any]) -> bool:
+    """Whether the checker would go on behind this step."""
+    try:
+        _replay(step, theorems, terms)
+    except (
+        KernelError, TypeError, AttributeError, LookupError, ValueError, ArithmeticError,
+        RecursionError,
+    ):  # fmt: skip
+        return False
+    return True
 
 
 def _altered(log: Json, edits: Iterable[Edit], reseal: bool) -> Iterator[tuple[str, Json]]:
@@ -100,8 +128,14 @@ def in_a_witness(description: str) -> bool:
 
 
 def _edits(log: Json) -> Iterator[Edit]:
-    numbers = len(log["terms"])
-    for path, value in _places(log, ()):
+    yield from _edits_in(log, len(log["terms"]))
+    for k in range(len(log["steps"])):
+        yield "a further field", ("steps", k, "note"), _setter("")
+    yield "a further field", ("note",), _setter("")
+
+
+def _edits_in(whole: Json, numbers: int) -> Iterator[Edit]:
+    for path, value in _places(whole, ()):
         for description, new in _alternatives(value, numbers):
             yield description, path, _setter(new)
         yield "removed", path, _remove
@@ -109,9 +143,6 @@ def _edits(log: Json) -> Iterator[Edit]:
             yield "doubled", path, lambda holder, k: holder.insert(k, deepcopy(holder[k]))
             if path[-1] > 0:
                 yield "moved up", path, _swap
-    for k in range(len(log["steps"])):
-        yield "a further field", ("steps", k, "note"), _setter("")
-    yield "a further field", ("note",), _setter("")
 
 
 def _places(value: Json, path: Path) -> Iterator[tuple[Path, Json]]:

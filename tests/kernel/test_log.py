@@ -7,9 +7,10 @@ import json
 from typing import Any
 from unittest.mock import ANY
 
+import mutate
 import pytest
 from kernel_symbols import ONE, RX, TWO, ZERO, E, I, J, K, N, X, Y, assume, decide
-from mutate import accepted_as_the_same, in_a_witness, mutations, shown_by
+from mutate import accepted_as_the_same, in_a_witness, in_every_field, mutations, shown_by
 from proofs import LOGS, discharged
 
 from derive.kernel import check as checker
@@ -114,6 +115,10 @@ def test_a_careless_checker_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     survivors = {d for d, _ in same(LOGS["absolute"]())}
     assert not all(map(in_a_witness, survivors))
     assert "steps.0.conclusion: +1" in survivors
+    monkeypatch.setattr(mutate, "_replay", careless)
+    log = LOGS["absolute"]()
+    through = accepted_as_the_same(log, in_every_field(log, range(len(log["steps"]))))
+    assert not all(in_a_witness(d) for d, _ in through)
 
 
 # ---------------------------------------------------------------------------- malformed input
