@@ -66,6 +66,7 @@ class Converter:
         self.declared: dict[Term, None] = {}
         self._symbols: dict[str, Any] = {}
         self._shapes: dict[str, Any] = {}
+        self._tensors: dict[Any, str] = {}
         self._count = 0
         self._norm = Normaliser()
         self._memo: dict[tuple[type, Any], Term] = {}
@@ -210,12 +211,16 @@ class Converter:
 
     def _tensor(self, base: Any) -> str:
         """The name of a tensor, which is remembered with its shape."""
+        known = self._tensors.get(base)
+        if known is not None:
+            return known
         name = _name(base.label)
         if set(base.label.assumptions0.items()) not in _PLAIN:
             raise ConversionError(
                 f"what is declared of {name} is not understood: make it a hypothesis"
             )
         self._declare(name, (base.shape, _is_random(base)))
+        self._tensors[base] = name
         return name
 
     def _declare(self, name: Any, declared: Any) -> None:

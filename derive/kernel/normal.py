@@ -931,10 +931,10 @@ class Normaliser:
 
     def in_range(self, k: Term, size: Term) -> bool:
         """Whether 0 <= k <= size - 1 and k is an integer is known."""
-        p = self.poly(k)
-        room = plus(plus(self.poly(size), constant(1), -1), p, -1)
         if k.op == "var" and k.data[1] == "fin" and self.same(k.children[0], size):
             return True
+        p = self.poly(k)
+        room = plus(plus(self.poly(size), constant(1), -1), p, -1)
         return self.is_int(k) and self.nonneg(p) and self.nonneg(room)
 
 
