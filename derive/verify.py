@@ -194,7 +194,35 @@ def _read(claim: Claim) -> _Work:
     added = tuple(converter.formula(a.formula) for a in claim.added)
     conclusion = converter.formula(claim.statement)
     _check_notation(claim.given, (*converter.declared, *given))
+    _check_print((*given, *added, conclusion))
     return _Work(converter, conclusion, given, added)
+
+
+def _check_print(formulas: Sequence[Term]) -> None:
+    """Refuse names that a reader could not tell apart: x1 and x_1, x_0 and entry 0 of x."""
+    named: dict[str, str] = {r"\pi": "the number pi", "e": "the number e"}
+    seen: set[Term] = set()
+    stack = list(formulas)
+    while stack:
+        t = stack.pop()
+        if t in seen:
+            continue
+        seen.add(t)
+        stack.extend(t.children)
+        if t.op not in ("var", "app") or isinstance(name := _name(t), int):
+            continue
+        forms = [latex.name(name)] if t.op == "var" or name not in ("pi", "e") else []
+        if t.op == "app" and not t.loose and not t.data.arities:
+            forms.append(latex.latex(t))
+        for form in forms:
+            other = named.setdefault(form, name)
+            if other != name:
+                raise Unsettled(f"{name} and {other} are both printed as {form}")
+
+
+def _name(t: Term) -> str | int:
+    found: str | int = t.data[0] if t.op == "var" else t.data.head
+    return found
 
 
 def _check_notation(stated: Sequence[Given], hypotheses: Sequence[Term]) -> None:
@@ -489,7 +517,9 @@ def _prove_correction(work: _Work, correction: Correction) -> tuple[str, tuple[S
 
 def _read_correction(work: _Work, correction: Correction) -> tuple[tuple[Term, ...], Term]:
     given = tuple(work.converter.formula(g.formula) for g in correction.given)
-    return given, work.converter.formula(correction.statement)
+    statement = work.converter.formula(correction.statement)
+    _check_print((*given, statement))
+    return given, statement
 
 
 def _conditional(claim: Claim, work: _Work, proved: _Proved) -> Settled:

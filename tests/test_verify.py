@@ -250,3 +250,25 @@ def test_a_log_with_an_altered_conclusion_is_rejected() -> None:
     log["steps"][0]["conclusion"] = 0
     with pytest.raises(KernelError):
         check(log)
+
+
+def test_names_that_are_printed_alike() -> None:
+    """The statements would read x_0 = x_0 and sin(pi) = 0, and be refuted."""
+    v, k = L.tensor("v", d), L.index("k", d)
+    for one, other in (
+        (L.real("v_0"), v[0]),
+        (L.real("v_k"), v[k]),
+        (L.real("x1"), L.real("x_1")),
+        (L.tensor("x_1", d)[0], L.real("x1")),
+        (sp.sin(L.real("pi")), 0),
+        (L.real("e"), sp.E),
+    ):
+        settled = settle(claim(statement=L.equal(one, other)))
+        assert settled.result.verdict is Verdict.UNDECIDED
+        assert "both printed as" in settled.result.reason
+        wrong = Correction(L.equal(one, other), given=(Given(L.equal(one, other)),))
+        example = Example({x: 1})
+        refuted = claim(statement=L.equal(x, 0), counterexample=example, correction=wrong)
+        assert "both printed as" in settle(refuted).result.reason
+    bound = L.forall(L.real("e"), L.less(0, L.real("e") ** 2 + 1))
+    assert verdict(statement=L.both(bound, L.equal(v[0], L.tensor("v", d)[0]))) is Verdict.PROVED
