@@ -11,7 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from derive import inequalities, lemmas, search
+from derive import (
+    fractions,
+    gradients,
+    inequalities,
+    instances,
+    lemmas,
+    orders,
+    search,
+    solving,
+    substitution,
+)
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem, fact_normaliser, infer
 from derive.kernel.terms import KernelError, Term
@@ -35,8 +45,44 @@ def prove(p: Prover, goal: Term, splits: int = MAX_SPLITS) -> Theorem:
             return _relation(p, goal, splits)
         case "isint":
             return infer("integer", _needed(p, goal), goal.children[0])
+        case "grad":
+            return gradients.prove(p, goal, lambda c: prove(p, c, splits))
+        case "not" if goal.children[0].op == "eq":
+            return _unequal(p, goal)
         case _:
             return search.decided(goal, p.facts())
+
+
+def _unequal(p: Prover, goal: Term) -> Theorem:
+    """not a = b: from known signs, or since one of the two is less."""
+    try:
+        return search.decided(goal, p.facts())
+    except KernelError as error:
+        if not p.patient:
+            raise
+        failure = error
+    lemmas.learn(p, goal.children[0])
+    a, b = goal.children[0].children
+    try:
+        return lemmas.nonzero(p, a) if b is T.ZERO else search.decided(goal, p.facts())
+    except KernelError:
+        pass
+    for less in (T.lt(a, b), T.lt(b, a)):
+        try:
+            return infer("apart", [prove(p, less, 0)]) if less.children[0] is a else _apart(p, less)
+        except (search.NotFound, KernelError):
+            continue
+    raise failure
+
+
+def _apart(p: Prover, less: Term) -> Theorem:
+    """not a = b from b < a."""
+    a, b = reversed(less.children)
+    supposed = infer("assume", [], T.eq(a, b))
+    swapped = p.equal(b, a, (-1, supposed), show=False)
+    absurd = infer("contradiction", [swapped, infer("apart", [prove(p, less, 0)])],
+                   T.negate(T.eq(a, b)))  # fmt: skip
+    return infer("deny", [absurd], T.eq(a, b))
 
 
 def _needed(p: Prover, goal: Term) -> list[Theorem]:
@@ -65,12 +111,25 @@ def _universal(p: Prover, goal: Term, splits: int) -> Theorem:
     try:
         theorem = prove(p, T.instantiate(goal.children[-1], (x,)), splits)
     except (search.NotFound, KernelError):
+        if sort == "nat" and splits:
+            return _by_induction(p, goal, x)
         if sort != "fin" or goal.children[0].op != "num" or goal.children[0].data > MAX_CASES:
             raise
         values = [T.num(k) for k in range(int(goal.children[0].data))]
         each = [prove(p, T.instantiate(goal.children[-1], (v,)), splits) for v in values]
         return infer("finite-forall", each, goal)
     return infer("generalise", [theorem], x)
+
+
+def _by_induction(p: Prover, goal: Term, x: Term) -> Theorem:
+    """The goal from the case 0 and the step, with all that is known at the number before."""
+    body = goal.children[-1]
+    base = prove(p, T.instantiate(body, (T.ZERO,)), 0)
+    after = T.instantiate(body, (T.add(x, T.ONE),))
+    with p.supposing(T.instantiate(body, (x,))) as case:
+        step = prove(p, after, 0)
+    step = infer("generalise", [infer("discharge", [step], case.conclusion)], x)
+    return infer("induction", [base, step])
 
 
 def fresh(sort: str, size: tuple[Term, ...], p: Prover) -> Term:
@@ -83,10 +142,13 @@ def _relation(p: Prover, goal: Term, splits: int) -> Theorem:
         return _directly(p, goal)
     except (search.NotFound, KernelError) as error:
         failure = error
-    try:
-        return _with_lemmas(p, goal)
-    except (search.NotFound, KernelError):
-        split = _split(goal, p) if splits else None
+    further = (_rewritten, _solved, _compared, _with_instances) if p.patient else ()
+    for strategy in (_with_lemmas, *further):
+        try:
+            return strategy(p, goal)
+        except (search.NotFound, KernelError):
+            continue
+    split = _split(goal, p) if splits else None
     if split is None:
         raise failure
     try:
@@ -113,6 +175,8 @@ def _with_lemmas(p: Prover, goal: Term) -> Theorem:
     """The goal with facts and identities that are found from the functions in it."""
     learned = lemmas.learn(p, goal)
     if goal.op != "eq":
+        if p.patient:
+            orders.learn(p, goal)
         return inequalities.prove(p, goal)
     a, b = goal.children
     equations = [g for g in p.known() if _is_equation(g.conclusion)]
@@ -123,6 +187,55 @@ def _with_lemmas(p: Prover, goal: Term) -> Theorem:
         except (search.NotFound, KernelError):
             pass
     return lemmas.cleared(p, goal)
+
+
+def _rewritten(p: Prover, goal: Term) -> Theorem:
+    """The goal from what it becomes with known values put in and arguments divided out."""
+
+    def proved(new: Term) -> Theorem:
+        try:
+            return _directly(p, new)
+        except (search.NotFound, KernelError):
+            return _with_lemmas(p, new)
+
+    return substitution.rewritten(p, goal, proved)
+
+
+def _solved(p: Prover, goal: Term) -> Theorem:
+    """An equation as a combination of known ones, if need be after they are used as rules."""
+    if goal.op != "eq":
+        raise search.NotFound(goal, "an inequality")
+    a, b = goal.children
+    equations = [g for g in p.known() if _is_equation(g.conclusion)]
+    try:
+        search.equation(a, b, equations, p.facts())
+    except search.NotFound as error:
+        if error.rest is None or error.rest is T.sub(a, b):
+            return solving.prove(p, goal)
+        rest = error.rest
+    first = search.equation(a, T.add(b, rest), equations, p.facts())
+    second = solving.prove(p, T.eq(rest, T.ZERO))
+    return p.equal(a, b, (1, first), (1, second), show=False)
+
+
+def _compared(p: Prover, goal: Term) -> Theorem:
+    """An inequality of quotients, from its numerator."""
+    if goal.op == "eq":
+        raise search.NotFound(goal, "an equation")
+    return fractions.compared(p, goal, lambda new: prove(p, new, 0))
+
+
+def _with_instances(p: Prover, goal: Term) -> Theorem:
+    """The goal with instances of what is known for all indices, and what follows from them."""
+    with p.remembering():
+        if not instances.learn(p, goal):
+            raise search.NotFound(goal, "no instances")
+        for strategy in (_directly, _with_lemmas, _rewritten, _solved):
+            try:
+                return strategy(p, goal)
+            except (search.NotFound, KernelError):
+                continue
+    raise search.NotFound(goal, "instances do not help")
 
 
 def _is_equation(c: Term) -> bool:
@@ -163,6 +276,7 @@ def prove_obligations(
 ) -> list[Theorem]:
     """The obligations of a statement, each without hypotheses."""
     out = []
+    p.patient = by_hand is None  # what is proved by hand need not be searched for long
     for g in goals:
         try:
             out.append(prove(p, g))

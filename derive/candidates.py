@@ -162,6 +162,8 @@ def _special(functions: frozenset[str]) -> list[Term]:
         out += [T.mul(T.num(Fraction(k, 2)), T.PI) for k in (1, 2, -1, 4)]
     if "exp" in functions:
         out += [T.ZERO, T.fn("log", T.num(2))]
+        if "sqrt" in functions:  # so that roots of exponentials are numbers, too
+            out += [T.mul(T.num(2), T.fn("log", T.num(2)))]
     if "log" in functions:
         out += [T.fn("exp", T.ONE)]
     return out

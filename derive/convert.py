@@ -67,6 +67,7 @@ class Converter:
         self._symbols: dict[str, Any] = {}
         self._shapes: dict[str, Any] = {}
         self._tensors: dict[Any, str] = {}
+        self._is_function: dict[str, bool] = {}
         self._count = 0
         self._norm = Normaliser()
         self._memo: dict[tuple[type, Any], Term] = {}
@@ -149,6 +150,7 @@ class Converter:
                 raise ConversionError(f"two indices of different ranges are called {e}")
             return self._scoped(label, scope)
         name = _name(label)
+        self._tell_apart(name, function=False)
         if self._symbols.setdefault(name, e) != e:
             raise ConversionError(f"two different symbols are called {name}")
         if isinstance(e, sp.Idx):
@@ -178,11 +180,17 @@ class Converter:
 
     def _function(self, e: Any, scope: Scope) -> Term:
         name = _name(e.func.__name__)
+        self._tell_apart(name, function=True)
         if {("commutative", True), *e.func._kwargs.items()} not in _PLAIN:
             raise ConversionError(
                 f"what is declared of {name} is not understood: make it a hypothesis"
             )
         return T.apply(name, *(self._term(a, scope) for a in e.args))
+
+    def _tell_apart(self, name: str, *, function: bool) -> None:
+        """d(d + 1) with a number d was meant as a product, and not as a value of a function d."""
+        if self._is_function.setdefault(name, function) is not function:
+            raise ConversionError(f"{name} is a number and a function; write times for a product")
 
     def _size(self, e: Any, scope: Scope) -> Term:
         return self._term(e, scope)

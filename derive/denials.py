@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Final
 
-from derive import auto
+from derive import auto, gradients
 from derive.candidates import table
 from derive.convert import Converter
 from derive.kernel import terms as T
@@ -24,6 +24,8 @@ from derive.search import NotFound
 DEPTH: Final = 2
 #: Sums of more terms are not squared.
 LARGEST: Final = 8
+#: Roots of higher order are not taken to a power.
+LARGEST_POWER: Final = 64
 
 
 def closed(p: Term) -> Theorem:
@@ -59,6 +61,8 @@ def deny(p: Term, depth: int = DEPTH) -> Theorem:
             return _counter_part(p, depth)
         case "forall" if depth > 0:
             return _counter_instance(p, depth)
+        case "grad":
+            return gradients.deny(p, closed, lambda q: deny(q, depth))
         case "eq" if _is_small(p):
             return _unequal(p)
         case "le" | "lt" if _is_small(p):
@@ -124,15 +128,46 @@ def _unequal(p: Term) -> Theorem:
         return _nonzero_product(p)
     except KernelError:
         pass
+    try:
+        return _not_half_of_zero(p)
+    except KernelError:
+        pass
     supposed = infer("assume", [], p)
     for same in (supposed, _irrational_part(supposed)):
-        for f in _IMAGES:
+        for f in (*_IMAGES, *_powers(same.conclusion)):
             try:
                 different = infer("decide", [], T.negate(T.eq(*map(f, same.conclusion.children))))
                 return _absurd(p, _image(same, f), different)
             except KernelError:
                 continue
     raise KernelError(f"not known to be false: {T.show(p)}")
+
+
+def _not_half_of_zero(p: Term) -> Theorem:
+    """not sin x = 0 and not cos x = 0, since sin 2x = 2 sin x cos x does not vanish."""
+    t, zero = p.children
+    if t.op != "fn" or t.data not in ("sin", "cos") or zero is not T.ZERO:
+        raise KernelError(f"not sine or cosine: {T.show(p)}")
+    x = t.children[0]
+    double = T.eq(T.fn("sin", T.mul(T.num(2), x)), T.ZERO)
+    supposed = infer("assume", [], p)
+    factor = T.mul(T.num(2), T.fn("cos" if t.data == "sin" else "sin", x))
+    items = (Item(((0, ()),), T.ONE), Item(((1, ()),), factor))
+    sum_law = infer("axiom", [], "sin-add", x, x)
+    consequence = infer("linear-combination", [sum_law, supposed], double, 2, items)
+    return _absurd(p, consequence, infer("decide", [], T.negate(double)))
+
+
+def _powers(equation: Term) -> Iterator[Callable[[Term], Term]]:
+    """Powers that make numbers of roots, which are e^(q log x) with a fraction q."""
+    sides = [Normaliser().term(c) for c in equation.children]
+    exponentials = [t for c in sides for t in T.subterms(c) if t.op == "fn" and t.data == "exp"]
+    below = {c.denominator for t in exponentials for c in Normaliser().poly(t.children[0]).values()}
+    yield from (_to_the(k) for k in sorted(below - {1, 2}) if k <= LARGEST_POWER)
+
+
+def _to_the(k: int) -> Callable[[Term], Term]:
+    return lambda x: T.power(x, k)
 
 
 def _irrational_part(equation: Theorem) -> Theorem:

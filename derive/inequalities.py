@@ -14,7 +14,7 @@ from typing import Final
 
 from derive import search
 from derive.kernel import terms as T
-from derive.kernel.normal import UNIT, Normaliser, Poly, Sign
+from derive.kernel.normal import UNIT, Monomial, Normaliser, Poly, Sign
 from derive.kernel.rules import Theorem, fact_normaliser
 from derive.kernel.terms import KernelError, Term
 from derive.prover import Prover
@@ -22,6 +22,7 @@ from derive.prover import Prover
 #: Of how many known inequalities and atoms products and squares are tried.
 MAX_KNOWN: Final = 6
 MAX_ATOMS: Final = 4
+MAX_MULTIPLES: Final = 24
 Use = tuple[Term, tuple[Theorem, ...]]
 
 
@@ -61,8 +62,11 @@ def _uses(p: Prover, target: Poly, work: Normaliser) -> Iterator[Use]:
     if inverse is not T.ONE and work.sign(work.term(inverse)) is Sign.POS:
         yield from ((inverse, (t,)) for t in known)
     atoms = [t for t in dict.fromkeys(t for m in target for t, _ in m.factors) if is_free(t)]
-    for t in atoms:
-        yield from _bounds(p, t)
+    inner = [s for t in atoms if t.op == "fn" and t.data == "floor" for s in T.subterms(t)]
+    inner = [s for s in dict.fromkeys(inner) if s.op == "var" and s not in atoms]
+    bounds = [theorem for t in (*atoms, *inner) for theorem in _bounds(p, t)]
+    yield from ((T.ONE, (t,)) for t in bounds)
+    yield from list(_multiples([*known, *bounds], target, work))[:MAX_MULTIPLES]
     if any(e > 1 or len(m.factors) > 1 for m in target for _, e in m.factors):
         yield from _squares(p, [t for t in atoms if t.op in ("var", "app", "fn")][:MAX_ATOMS])
 
@@ -81,12 +85,38 @@ def is_free(t: Term) -> bool:
     return not any(isinstance(s, Term) and s.data[0].startswith("%") for s in T.free_symbols(t))
 
 
-def _bounds(p: Prover, t: Term) -> Iterator[Use]:
+def _bounds(p: Prover, t: Term) -> Iterator[Theorem]:
     if t.op == "fn" and t.data == "floor":
-        yield T.ONE, (p.axiom("floor-lower", t.children[0]),)
-        yield T.ONE, (p.axiom("floor-upper", t.children[0]),)
+        yield p.axiom("floor-lower", t.children[0])
+        yield p.axiom("floor-upper", t.children[0])
     if t.op == "var" and t.data[1] in ("dim", "nat"):
-        yield T.ONE, (p.trivial(T.le(T.num(int(t.data[1] == "dim")), t)),)
+        yield p.trivial(T.le(T.num(int(t.data[1] == "dim")), t))
+    if t.op == "var" and t.data[1] == "fin":
+        yield p.trivial(T.lt(t, t.children[0]))
+
+
+def _multiples(known: Sequence[Theorem], target: Poly, work: Normaliser) -> Iterator[Use]:
+    """Known inequalities times what makes one of their terms one of the target's."""
+    for t in known:
+        poly = work.poly(T.sub(*reversed(t.conclusion.children)))
+        for m in target:
+            for n in poly:
+                cofactor = quotient(m, n, work)
+                if cofactor not in (None, T.ONE) and work.sign_of(cofactor) >= Sign.NONNEG:
+                    yield cofactor, (t,)
+
+
+def quotient(m: Monomial, n: Monomial, work: Normaliser) -> Term | None:
+    """m / n, if that only divides by what does not vanish."""
+    if m.indices or n.indices:
+        return None
+    powers = dict(m.factors)
+    for t, e in n.factors:
+        powers[t] = powers.get(t, 0) - e
+    for t, e in powers.items():
+        if not is_free(t) or (e < 0 and work.sign(t) not in (Sign.POS, Sign.NONZERO)):
+            return None
+    return T.mul(*(T.power(t, e) for t, e in powers.items() if e))
 
 
 def _squares(p: Prover, atoms: Sequence[Term]) -> Iterator[Use]:

@@ -13,7 +13,15 @@ from itertools import combinations
 
 from derive import inequalities, search
 from derive.kernel import terms as T
-from derive.kernel.normal import UNIT, Monomial, Normaliser, Poly, monomial_term, to_term
+from derive.kernel.normal import (
+    UNIT,
+    Monomial,
+    Normaliser,
+    Poly,
+    Sign,
+    monomial_term,
+    to_term,
+)
 from derive.kernel.rules import Theorem, fact_normaliser, infer
 from derive.kernel.terms import KernelError, Term
 from derive.prover import Prover
@@ -35,6 +43,9 @@ def learn(p: Prover, goal: Term) -> bool:
     before = {f.conclusion for f in p.facts()}
     for t in free_functions(goal, "sqrt"):
         _learn_root(p, t.children[0])
+    for t in dict.fromkeys(T.subterms(goal)) if p.patient else ():
+        if t.op == "pow" and t.data < 0 and not t.loose:
+            _learn_nonzero(p, t.children[0])
     for t in free_functions(goal, "max", "min", "abs"):
         a, b = (T.ZERO, t.children[0]) if t.data == "abs" else t.children[:2]
         if len(t.children) <= 2 and any(c.op == "mul" for c in (a, b)):
@@ -56,6 +67,36 @@ def _learn_root(p: Prover, x: Term) -> None:
                 p.fact(p.order(T.lt(T.ZERO, x), (1, f, f)))
             except _FAILED:
                 continue
+
+
+def _learn_nonzero(p: Prover, t: Term) -> None:
+    """A product that is inverted does not vanish, if none of its factors does."""
+    if t.op not in ("mul", "pow"):
+        return
+    try:
+        p.trivial(T.negate(T.eq(t, T.ZERO)))
+    except KernelError:
+        try:
+            p.fact(nonzero(p, t))
+        except _FAILED:
+            return
+
+
+def nonzero(p: Prover, t: Term) -> Theorem:
+    """not t = 0: by what is known or, for products and powers, since no factor vanishes."""
+    goal = T.negate(T.eq(t, T.ZERO))
+    try:
+        return p.trivial(goal)
+    except KernelError:
+        if t.op != "mul" and not (t.op == "pow" and t.data > 0):
+            raise
+    parts = [nonzero(p, c) for c in t.children]
+    names = [T.var(f"_v{k}", "real") for k in range(len(parts))]
+    whole = T.mul(*names) if t.op == "mul" else T.power(names[0], t.data)
+    premise = T.conj(*(T.negate(T.eq(v, T.ZERO)) for v in names))
+    with p.supposing(premise) as case:
+        law = p.discharge(p.trivial(T.negate(T.eq(whole, T.ZERO))), case)
+    return p.mp(p.at(p.for_all(law, *names), *t.children), *parts)
 
 
 def _learn_order(p: Prover, a: Term, b: Term) -> None:
@@ -80,18 +121,63 @@ def equations(p: Prover, goal: Term) -> list[Theorem]:
 def _equations(p: Prover, goal: Term) -> Iterator[Theorem]:
     work = fact_normaliser("search", p.facts())
     poly = work.poly(T.sub(*goal.children))
+    yield from _power_sums(p, poly)
     atoms = dict.fromkeys(t for m in poly for t, _ in m.factors if t.op == "fn")
+    yield from _half_angles(p, list(atoms), work)
     for t in [t for t in atoms if inequalities.is_free(t)]:
         try:
             match t.data:
                 case "log":
                     yield from _logarithm(p, work.poly(t.children[0]))
+                case "exp":
+                    yield from _exponential(p, work.poly(t.children[0]), work)
                 case "sin" | "cos":
                     yield from _angle_sum(p, t.data, work.poly(t.children[0]))
                 case "floor":
                     yield _floor_value(p, t, work.poly(t.children[0]), work)
         except _FAILED:
             continue
+
+
+def _power_sums(p: Prover, poly: Poly) -> Iterator[Theorem]:
+    """Sum over i < n of i = n (n - 1) / 2, and of i^2, for the ranges in the polynomial."""
+    found = dict.fromkeys(
+        (i.children[0], e)
+        for m in poly for i in m.indices for t, e in m.factors if t is i and e in (1, 2)
+    )  # fmt: skip
+    for size, e in found:
+        if inequalities.is_free(size):
+            yield p.at(_power_sum(p, e), size)
+
+
+def _power_sum(p: Prover, e: int) -> Theorem:
+    """For every natural n, by induction."""
+    n = T.var("_n", "nat")
+
+    def both(size: Term) -> Term:
+        closed = [size, T.sub(size, T.ONE), T.num(Fraction(1, 2 if e == 1 else 6))]
+        if e == 2:
+            closed.append(T.sub(T.mul(T.num(2), size), T.ONE))
+        return T.eq(T.total(size, T.power(T.bound(0), e) if e > 1 else T.bound(0)), T.mul(*closed))
+
+    base = p.equal(*both(T.ZERO).children, show=False)
+    with p.supposing(both(n)) as case:
+        after = both(T.add(n, T.ONE))
+        last = infer("unroll", [], "sum", n, after.children[0].children[1])
+        step = p.equal(*after.children, (1, last), (1, case), show=False)
+    return p.induction(base, p.discharge(step, case), n)
+
+
+def _half_angles(p: Prover, atoms: list[Term], work: Normaliser) -> Iterator[Theorem]:
+    """sin x and cos x by x/2, where sine or cosine of both x and x/2 occur."""
+    angles = dict.fromkeys(
+        t.children[0] for t in atoms if t.data in ("sin", "cos") and inequalities.is_free(t)
+    )
+    for x in angles:
+        half = work.term(T.mul(T.num(Fraction(1, 2)), x))
+        if half in angles:
+            yield p.axiom("sin-add", half, half)
+            yield p.axiom("cos-add", half, half)
 
 
 def _logarithm(p: Prover, argument: Poly) -> Iterator[Theorem]:
@@ -105,10 +191,10 @@ def _logarithm(p: Prover, argument: Poly) -> Iterator[Theorem]:
     for t, e in m.factors:
         parts += [t if e > 0 else T.inv(t)] * abs(e)
     if parts and (len(parts) > 1 or parts[0].op == "pow"):
-        yield _log_of_product(p, parts)
+        yield log_of_product(p, parts)
 
 
-def _log_of_product(p: Prover, parts: list[Term]) -> Theorem:
+def log_of_product(p: Prover, parts: list[Term]) -> Theorem:
     first, *rest = parts
     if not rest:
         return _log_of_factor(p, first)
@@ -116,7 +202,7 @@ def _log_of_product(p: Prover, parts: list[Term]) -> Theorem:
     positive = p.both(p.trivial(T.lt(T.ZERO, first)), p.trivial(T.lt(T.ZERO, tail)))
     split = infer("modus-ponens", [p.axiom("log-product", first, tail), positive])
     whole = T.fn("log", T.mul(first, tail))
-    head, inner = _log_of_factor(p, first), _log_of_product(p, rest)
+    head, inner = _log_of_factor(p, first), log_of_product(p, rest)
     total = T.add(head.conclusion.children[1], inner.conclusion.children[1])
     return p.equal(whole, total, (1, split), (1, head), (1, inner), show=False)
 
@@ -128,6 +214,68 @@ def _log_of_factor(p: Prover, t: Term) -> Theorem:
     positive = p.both(p.trivial(T.lt(T.ZERO, x)), p.trivial(T.lt(T.ZERO, t)))
     split = infer("modus-ponens", [p.axiom("log-product", x, t), positive])
     return p.equal(T.fn("log", t), T.neg(T.fn("log", x)), (-1, split), show=False)
+
+
+def _exponential(p: Prover, argument: Poly, work: Normaliser) -> Iterator[Theorem]:
+    """e^(q log x + rest) = x^n sqrt(x) e^rest for q = n + 1/2, and the like, for positive x."""
+    whole: list[tuple[Term, Term]] = []  # a part of the exponent, and the exponential of it
+    rest: list[Term] = []
+    for m, c in argument.items():
+        x = _under_log(m)
+        if x is None or work.sign(x) is not Sign.POS:
+            rest.append(monomial_term(m, c))
+            continue
+        n, part = c // 1, c % 1
+        log = T.fn("log", x)
+        if n:
+            whole.append((T.mul(T.num(n), log), T.power(x, int(n))))
+        if part == Fraction(1, 2):
+            whole.append((T.mul(T.num(part), log), T.fn("sqrt", x)))
+        elif part:
+            rest.append(T.mul(T.num(part), log))
+    if not whole:
+        return
+    parts = [exponent for exponent, _ in whole] + ([T.add(*rest)] if rest else [])
+    names = [T.var(f"_e{k}", "real") for k in range(len(parts))]
+    product = T.mul(*(T.fn("exp", v) for v in names))
+    law = p.for_all(p.equal(T.fn("exp", T.add(*names)), product, show=False), *names)
+    theorem = p.at(law, *parts)
+    for exponent, value in whole:
+        theorem = _put(p, theorem, _exp_of_log(p, exponent, value))
+    right = theorem.conclusion.children[1]
+    yield p.equal(T.fn("exp", to_term(argument)), right, (1, theorem), show=False)
+
+
+def _under_log(m: Monomial) -> Term | None:
+    if m.indices or len(m.factors) != 1:
+        return None
+    ((t, e),) = m.factors
+    return t.children[0] if e == 1 and t.op == "fn" and t.data == "log" else None
+
+
+def _exp_of_log(p: Prover, part: Term, value: Term) -> Theorem:
+    """exp(n log x) = x^n, and exp(log x / 2) = sqrt(x)."""
+    e = T.fn("exp", part)
+    if value.op != "fn":
+        return p.equal(e, value, show=False)
+    v = T.var("_v", "real")
+    with p.supposing(T.le(T.ZERO, v)) as case:
+        law = p.equal(T.fn("sqrt", T.power(v, 2)), v, show=False)
+    law = p.for_all(p.discharge(law, case), v)
+    root = p.mp(p.at(law, e), p.trivial(T.le(T.ZERO, e)))
+    return p.equal(e, value, (-1, root), show=False)
+
+
+def _put(p: Prover, theorem: Theorem, rule: Theorem) -> Theorem:
+    """a = b with the right side of the rule in place of its left side, a factor of b."""
+    a, b = theorem.conclusion.children
+    old = rule.conclusion.children[0]
+    factors = b.children if b.op == "mul" else (b,)
+
+    def template(x: Term) -> Term:
+        return T.eq(a, T.mul(*(x if f is old else f for f in factors)))
+
+    return p.rewrite(rule, theorem, template)
 
 
 def _angle_sum(p: Prover, name: str, argument: Poly) -> Iterator[Theorem]:

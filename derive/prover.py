@@ -46,10 +46,12 @@ class Prover:
         self.declared = declared
         self.lines: list[Line] = []
         self.opened = 0
+        #: whether the automatic prover tries everything that it knows
+        self.patient = True
         self._facts: list[Theorem] = []
         self._known: list[Theorem] = []
         for g in self.given:
-            self._learn(g)
+            self.learn(g)
 
     # ------------------------------------------------------------------ reading
 
@@ -62,12 +64,12 @@ class Prover:
     def hyp(self, k: int) -> Theorem:
         return self.given[self.declared + k]
 
-    def _learn(self, theorem: Theorem) -> None:
-        """Remember what is assumed, and each part of it."""
+    def learn(self, theorem: Theorem) -> None:
+        """Remember what is known, and each part of it."""
         self._known.append(theorem)
         if theorem.conclusion.op == "and":
             for k in range(len(theorem.conclusion.children)):
-                self._learn(self.part(theorem, k))
+                self.learn(self.part(theorem, k))
         elif _is_fact(theorem.conclusion):
             self._facts.append(theorem)
 
@@ -78,11 +80,18 @@ class Prover:
     @contextmanager
     def supposing(self, p: Any) -> Iterator[Theorem]:
         """Assume `p` within the block."""
-        marks = len(self._known), len(self._facts)
         case = infer("assume", [], self.formula(p))
-        self._learn(case)
-        try:
+        with self.remembering(case):
             yield case
+
+    @contextmanager
+    def remembering(self, *theorems: Theorem) -> Iterator[None]:
+        """Take what the theorems say as known, and forget at the end what was learned within."""
+        marks = len(self._known), len(self._facts)
+        for t in theorems:
+            self.learn(t)
+        try:
+            yield
         finally:
             del self._known[marks[0] :]
             del self._facts[marks[1] :]

@@ -33,10 +33,12 @@ MAX_STEPS: Final = 300
 class NotFound(Exception):
     """The search gives up; `left` is what could not be shown to vanish."""
 
-    def __init__(self, goal: Term, left: str) -> None:
+    def __init__(self, goal: Term, left: str, rest: Term | None = None) -> None:
         super().__init__(f"no proof found of {T.show(goal)}; left over: {left}")
         self.goal = goal
         self.left = left
+        #: the same as a term, where rewriting got no further
+        self.rest = rest
 
 
 def equation(
@@ -71,7 +73,7 @@ def _equation(goal: Term, using: Sequence[Theorem], facts: Sequence[Theorem]) ->
             break
         item = _first_match(rest, rules, work, taken)
         if item is None:
-            raise NotFound(goal, T.show(to_term(rest)))
+            raise NotFound(goal, T.show(to_term(rest)), to_term(rest))
         items.append(item)
         rest = plus(rest, work.poly(_value(item, using, work)), -1)
     if rest:
