@@ -1275,7 +1275,7 @@ def prove_affine(p: Prover) -> Theorem:
 
 AFFINE = Claim(
     id="layer-norm/affine",
-    title="The gradients by gamma and beta",
+    title=r"The gradients by $\gamma$ and $\beta$",
     source=Source(
         DERIVATIONS, ("A31",), FORMULA + r" The product is taken feature by feature."
     ),

@@ -867,7 +867,7 @@ def twin_remains(rng: np.random.Generator) -> Iterator[Trial]:
 
 REMAINING = Claim(
     id="norm-placement/pre-ln-lower-bound",
-    title="How much of a gradient is left by L blocks of Pre-LN at least",
+    title="How much of a gradient is left by $L$ blocks of Pre-LN at least",
     source=Source(
         DERIVATIONS, ("A34",),
         FLOWS + r" How small the branches have to be for something to arrive is not said. Here: "
@@ -1062,7 +1062,7 @@ def prove_halved(p: Prover) -> Theorem:
 
 HALVED_PATH = Claim(
     id="norm-placement/post-ln-halving",
-    title="Past the branches, Post-LN leaves 2^(-L/2) of a gradient at most",
+    title="Past the branches, Post-LN leaves $2^{-L/2}$ of a gradient at most",
     source=Source(
         DERIVATIONS, ("A34",),
         FLOWS + r" What LayerNorm does on the residual path of Post-LN is not computed. Here: if "

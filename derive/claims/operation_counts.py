@@ -729,7 +729,7 @@ LAYER_ORDER = Claim(
     twin=Twin("operations of whole layers, and of one token at growing widths", twin_order),
     expected=Verdict.REFUTED,
     remark=r"One token with one head takes $8\,d_{\text{model}}^2 - d_{\text{model}} + 2$ "
-    r"operations: whatever the constant is, a width of $\lfloor C^2 \rfloor + 1$ breaks it.",
+    r"operations: whatever the constant $C$ is, a width of $\lfloor C^2 \rfloor + 1$ breaks it.",
 )  # fmt: skip
 
 c = positive("c")
@@ -856,12 +856,12 @@ def order_iff(p: Prover, at_l: Theorem) -> Theorem:
         p.suppose(
             of_order,
             lambda some: p.choose(some, C, bounded_widths),
-            "suppose that there is a constant for the cost",
+            "suppose that there is a constant $C$ for the cost",
         ),
         p.suppose(
             in_proportion,
             lambda some: p.choose(some, slope, bounded_cost),
-            "conversely, suppose that the widths grow no faster than the lengths",
+            "conversely, let no width be more than $c$ times the length",
         ),
     )
 
@@ -883,8 +883,8 @@ ORDER_IFF = Claim(
     source=source(
         "A13",
         r"The cost is $O(n^2 d_{\text{model}})$; how $n$ and $d_{\text{model}}$ grow is not said. "
-        r"Beyond the note: $n_l$, $d_l$ and $h_l$ are the sizes of the $l$-th layer of a family, "
-        r"with no more heads than columns.",
+        r"Beyond the note: $n_l$, $d_{\text{model}, l}$ and $h_l$ are the sizes of the $l$-th "
+        r"layer of a family, with no more heads than columns.",
     ),
     statement=implies(PROPER, iff(of_order, in_proportion)),
     proof=prove_order_iff,

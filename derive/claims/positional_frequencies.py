@@ -710,7 +710,7 @@ def ordered(
     top = 3 if wide else 2
     mean_below = p.order(
         at_most(mean, top), (half, slow), (offset, unit), (1, limit),
-        reason=rf"since $\omega_j < \omega_i \le 1$ and $k \le {top}$",
+        reason=r"since $\omega_j < \omega_i \le 1$" + (r" and $k \le 3$" if wide else ""),
     )  # fmt: skip
     rest_below = p.order(
         at_most(rest, top),

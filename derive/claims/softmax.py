@@ -1180,7 +1180,7 @@ def squared_divisor(keys: Any) -> float:
 
 COLUMNS = Claim(
     id="softmax/columns",
-    title="k.shape[1] is the width of a key only where keys are a matrix",
+    title="The second axis is the width of a key only where keys are a matrix",
     source=Source(
         INTERVIEW, ("B02",),
         "What is divided by is the dimension of the key matrix, in code `k.shape[1]`, its number "
