@@ -515,7 +515,7 @@ def prove_tokens_iff(p: Prover) -> Theorem:
             return p.calc(
                 r,
                 (times(h, r), "as $h = 1$", (times(-1, r), single)),
-                (n, "and this is all", (-1, share)),
+                (n, "so this head has them all", (-1, share)),
             )
 
         return p.both(

@@ -369,7 +369,7 @@ def prove_any_widening(p: Prover) -> Theorem:
         )
 
     return under(
-        p, both(LAYER.counted, NET.counted, WIDENED), then, "let this be counted, and wider"
+        p, both(LAYER.counted, NET.counted, WIDENED), then, "let this be counted, for a factor $r$"
     )
 
 

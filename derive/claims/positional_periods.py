@@ -541,7 +541,10 @@ def irrational(p: Prover, premise: Theorem, two: Theorem) -> Theorem:
                 T.mul(T.num(10000), T.fn("exp", T.mul(r, T.fn("log", y)))),
             ))  # fmt: skip
             written = p.equal(
-                T.power(x, 3), T.mul(T.num(10000), T.power(y, 3)), (1, cubes), reason="then these"
+                T.power(x, 3),
+                T.mul(T.num(10000), T.power(y, 3)),
+                (1, cubes),
+                reason="the third powers",
             )
             return against(p, written, halving_three(p))
 

@@ -615,7 +615,7 @@ def all_vanish(p: Prover, free: Theorem, theta: Any) -> Theorem:
         end = p.equal(
             minus(times(first, two), times(second, one)), 0,
             (1, moved_quarter), (-1, p.at(free, row, other_quarter, half)), (-1, at_quarter),
-            reason="nor here",
+            reason="here neither",
         )  # fmt: skip
         square, inverse = p.axiom("pythagoras", theta), p.cancel(two)
         share = over(power(two, -1), 2)

@@ -398,12 +398,14 @@ def prove_block_matrix(p: Prover) -> Theorem:
     matrix = block_matrix()
     at = T.instantiate(BLOCK_MATRIX.children[0], (matrix,))
     parts = []
-    for part, parities in zip(
-        at.children, ("even, even", "even, odd", "odd, even", "odd, odd"), strict=True
-    ):
+    places = (
+        "even row, even column", "even row, odd column",
+        "odd row, even column", "odd row, odd column",
+    )  # fmt: skip
+    for part, place in zip(at.children, places, strict=True):
         x, y = p.term(i), p.term(j)
         entry = T.instantiate(T.instantiate(part.children[1], (x,)).children[1], (y,))
-        parts.append(p.for_all(p.equal(*entry.children, reason=f"row and column {parities}"), i, j))
+        parts.append(p.for_all(p.equal(*entry.children, reason=place), i, j))
     return p.note(
         p.exists(BLOCK_MATRIX, matrix, p.both(*parts)),
         "the same pair selects a block, and the parities an entry of it",
