@@ -1815,7 +1815,7 @@ BATCH_OF_ONE = Claim(
     proof=prove_batch_of_one,
     defined=defined,
     twin=Twin("batch norm of single rows", twin_batch_of_one),
-    remark="In training. LayerNorm of a row is the same in any batch: see layer-norm/rows.",
+    remark="In training. LayerNorm of a row is the same in any batch: see `layer-norm/rows`.",
     expected=Verdict.PROVED,
 )  # fmt: skip
 

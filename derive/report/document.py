@@ -79,6 +79,7 @@ def _topic_title(topic: str) -> str:
 
 _TOPICS: Final = {
     "attention-average": "Attention as an average",
+    "cross-attention": "Cross-attention",
     "multi-head": "Multi-head attention",
     "multi-head-backward": "Multi-head attention, backward",
     "feed-forward": "Feed-forward network",
