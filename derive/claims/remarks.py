@@ -29,7 +29,7 @@ CLAIMS = (
         "pre-norm-history", "Which models use Pre-LN", DERIVATIONS, "A35",
         "Pre-LN is called the standard of modern language models, used by nearly all of them since "
         "GPT-2.",
-        "This is history. What Pre-LN does to gradients can be proved (norm-placement/*). GPT-2 "
+        "This is history. What Pre-LN does to gradients can be proved (`norm-placement/*`). GPT-2 "
         "itself has Pre-LN, and many later models have other norms, or norms in other places.",
     ),
     remark(
@@ -38,14 +38,14 @@ CLAIMS = (
         "components of the Transformer.",
         "A heading is no statement. The derivations are not complete: attention is used but never "
         "defined, with neither softmax nor mask nor the division by a root, and the uniqueness of "
-        "position encodings is stated without proof (positional-encoding/unique has one).",
+        "position encodings is stated without proof (`positional-encoding/unique` has one).",
     ),
     remark(
         "disagreement", "How heads settle disagreement", INTERVIEW, "B09",
         "It is asked what each head attends to, and said that the model decides by more context "
         "and by the joint opinion of the other heads, else for the more common reading.",
         "A metaphor. There is no vote: the layer adds up a fixed linear map of each head "
-        "(multi-head/*), with weights that do not depend on the input.",
+        "(`multi-head/*`), with weights that do not depend on the input.",
     ),
     remark(
         "metaphors", "Parliament, science, brain", INTERVIEW, "B12",
@@ -57,21 +57,21 @@ CLAIMS = (
         "angles", "Views from different angles", INTERVIEW, "B43",
         "Each head is said to look at the input from another angle.",
         "A metaphor. What stands behind it: the heads have matrices of their own, and nothing in "
-        "the layer forces these to differ (multi-head/* says what follows if they do not).",
+        "the layer forces these to differ (`multi-head/*` says what follows if they do not).",
     ),
     remark(
         "digesting", "Digesting information", INTERVIEW, "B47",
         "The FFN is said to digest the context that attention has gathered into representations of "
         "a higher kind.",
         "A metaphor. What the FFN computes, position by position, is the subject of "
-        "feed-forward/*.",
+        "`feed-forward/*`.",
     ),
     remark(
         "missing-figure", "A figure that is not there", INTERVIEW, "B27",
         "A figure, in which $X$ is the original input, and the core formula of the FFN are "
         "referred to; the text has neither.",
         "There is no statement to check. If $X$ were the input of the whole block, that would not "
-        "be what the FFN reads (feed-forward/*).",
+        "be what the FFN reads (`feed-forward/*`).",
     ),
     remark(
         "asides", "Links, questions and asides", INTERVIEW, "B46",
