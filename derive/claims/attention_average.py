@@ -960,8 +960,8 @@ DOUBLING = Claim(
     twin=Twin("NumPy self-attention of doubled inputs", twin_doubling),
     expected=Verdict.PROVED,
     remark=r"Here $B$ stands for $W^Q(W^K)^\top/\sqrt{d_k}$ and $W$ for $W^V$. The converse is the "
-    "correction in `attention-average/self-attention`, so the three cases are exactly those in which "
-    "self-attention is linear.",
+    "correction in `attention-average/self-attention`, so the three cases are exactly those in "
+    "which self-attention is linear.",
 )  # fmt: skip
 
 Z = tensor("Z", m, d)
