@@ -417,7 +417,7 @@ def jacobian_mutants():
         yield forall(t, implies(G.ROW_GATES, forall(a, gradient)))
 
 
-@pytest.mark.parametrize("statement", jacobian_mutants())
+@pytest.mark.parametrize("statement", list(jacobian_mutants()))
 def test_mutated_jacobians(statement):
     assert proved_by(mutant(G.JACOBIAN, statement=statement)) == set()
 
