@@ -450,7 +450,7 @@ def interpolation_mutants():
     yield claim(both(R.IN_ORDER, R.FIRST_WEIGHT, slopes), at, size, R.ys[R.hinges])
 
 
-@pytest.mark.parametrize("statement", interpolation_mutants())
+@pytest.mark.parametrize("statement", list(interpolation_mutants()))
 def test_mutated_interpolation(statement):
     assert proved_by(mutant(R.INTERPOLATION, statement=statement)) == set()
 
