@@ -219,7 +219,8 @@ def test_scripts_that_print_do_not_spoil_the_output(tmp_path, capsys):
     text = samples.RAISING.replace("    return 1 // 0", "    print('noise')\n    return 1 // 0")
     text = text.replace("CLAIMS", "print('loud')\nCLAIMS")
     for jobs in ("1", "2"):
-        verify(capsys, samples.write(tmp_path, text), "--jobs", jobs)
+        _, found = verify(capsys, samples.write(tmp_path, text), "--jobs", jobs)
+        assert found["summary"]["claims"] == len(found["claims"]) > 0
 
 
 # ---------------------------------------------------------------------------- same output
