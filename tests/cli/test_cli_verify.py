@@ -361,6 +361,13 @@ def test_a_full_disk(tmp_path):
     assert run.stderr == b"derive: standard output: No space left on device\n"
 
 
+def _wait_for(path):
+    deadline = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_interrupt_leaves_nothing_half_written(tmp_path, jobs):
     path = samples.write(tmp_path, samples.SLOW)
@@ -368,14 +375,16 @@ def test_interrupt_leaves_nothing_half_written(tmp_path, jobs):
         [sys.executable, "-m", "derive", "verify", path, "--json", "out.json", "--jobs", jobs],
         cwd=tmp_path, env=samples.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         start_new_session=True,
+        # a shell's background job ignores interrupts, and so would all that it starts
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
-    started = tmp_path / "mine.started"
-    deadline = time.monotonic() + 60
-    while not started.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    try:
+        _wait_for(tmp_path / "mine.started")
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.communicate()
     assert process.returncode == 130
     assert out == b""
     assert err == b"derive: interrupted\n"
