@@ -45,6 +45,7 @@ from numeric.normalization import (
     rms_norm_vjp,
 )
 from numeric.operations import count_attention, count_feed_forward
+from numeric.optimizers import AdamState, adam_step, sgd_step
 from numeric.positional import frequencies, position_encoding, position_encoding_vjp, shift_matrix
 from numeric.residual import (
     Sublayer,
@@ -62,12 +63,14 @@ from numeric.trees import leaves, map_leaves
 from numeric.weights import FeedForwardWeights, MultiHeadWeights, head_width
 
 __all__ = [
+    "AdamState",
     "ExactMoments",
     "FeedForwardWeights",
     "Moments",
     "MultiHeadWeights",
     "SampleMoments",
     "Sublayer",
+    "adam_step",
     "attention_heads",
     "attention_weights",
     "batch_norm",
@@ -119,6 +122,7 @@ __all__ = [
     "scaled_scores_vjp",
     "self_attention",
     "self_attention_vjp",
+    "sgd_step",
     "shift_matrix",
     "softmax",
     "softmax_vjp",
