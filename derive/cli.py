@@ -371,7 +371,7 @@ def _chosen(patterns: Sequence[str]) -> tuple[Claim, ...]:
 
 def _settled(patterns: Sequence[str], *, fresh: bool = False, **options: Any) -> list[Result]:
     """The results for what was asked for; proofs of our own claims are kept for the next time."""
-    from derive import runner, store
+    from derive import replay, store
 
     gc.set_threshold(200_000, 20, 20)  # terms are kept for good: looking for garbage finds none
     # twins multiply small matrices, for which the threads of a BLAS cost more than they save
@@ -382,9 +382,11 @@ def _settled(patterns: Sequence[str], *, fresh: bool = False, **options: Any) ->
     asked = [name for name in kept.entries if not patterns or matches(name, patterns)]
     if not asked:
         return _results(_chosen(patterns), store=kept, **options)
-    with runner.Replay() as replay:  # its work goes on while SymPy is loaded
-        replay.send_kept(kept, asked)
-        return _results(_chosen(patterns), store=kept, replay=replay, **options)
+    jobs = options.setdefault("jobs", _processors())
+    count = replay.checkers_for(len(asked), jobs)
+    with replay.Replay(count) as checkers:  # their work goes on while SymPy is loaded
+        checkers.send_kept(kept, asked)
+        return _results(_chosen(patterns), store=kept, replay=checkers, **options)
 
 
 def _results(claims: Sequence[Claim], **options: Any) -> list[Result]:

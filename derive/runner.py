@@ -1,4 +1,4 @@
-"""Runs claims: proofs, twins, and the replay of every proof log in one fresh process.
+"""Runs claims: proofs, twins, and the replay of every proof log in fresh processes.
 
 A proof is believed only after the checker has replayed its log.  A script that raises or runs
 over its time makes its own claim undecided and leaves the others alone.
@@ -9,24 +9,20 @@ from __future__ import annotations
 import contextlib
 import json
 import multiprocessing
-import queue
 import signal
-import subprocess
 import sys
-import tempfile
-import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 import derive
+from derive.replay import Replay, checkers_for
 from derive.result import Result, TwinStatus, TwinView, Verdict, to_plain
 
 if TYPE_CHECKING:
@@ -45,7 +41,6 @@ NEEDS: Final = {
 }
 GRACE_SECONDS: Final = 5.0
 _LONGEST_TIMER: Final = 1e8
-_END: Final = object()
 
 
 @dataclass(frozen=True)
@@ -72,28 +67,25 @@ def verify(
     Proofs that `store` holds are recalled rather than found again, and replayed like new ones.
     `replay` is a checker that may have been given the logs of `store` already (`send_kept`).
     """
-    from derive.verify import recall, settle
-
     kept = store.entries if store is not None else {}
-
     report = progress or (lambda *_: None)
     ids = [c.id for c in claims]
 
     def tell(stage: str) -> Tick:
         return lambda done, last: report(stage, done, len(ids), ids[last])
 
-    with replay or Replay() as checker:
+    with replay or Replay(checkers_for(len(claims), jobs)) as checker:
         tickets: dict[int, list[int]] = {}
 
         def send(place: int, proof: _Done) -> None:
-            if proof.value is not None and proof.value.recalled and ids[place] in checker.kept:
-                tickets[place] = checker.kept[ids[place]]
+            name, found = ids[place], proof.value
+            if found is not None and found.recalled and name in checker.kept:
+                tickets[place] = checker.kept[name]
                 return
-            logs = proof.value.logs if proof.value is not None else ()
+            logs = () if found is None else kept[name]["logs"] if found.recalled else found.logs
             tickets[place] = [checker.send(log) for log in logs]
 
-        work = [partial(recall, c, kept[c.id]) if c.id in kept else partial(settle, c)
-                for c in claims]  # fmt: skip
+        work = [partial(_recalled if c.id in kept else _settled, c, kept.get(c.id)) for c in claims]
         proving = [_Task(w, time_limit) for w in work]
         if time_limit is None:  # a twin does not depend on how long the proof took
             twins = [_twin_task(c, _Done(), seed, None) for c in claims]
@@ -128,8 +120,7 @@ def _keep(store: Store, proofs: Sequence[_Done], results: Sequence[Result]) -> N
     for proof, result in zip(proofs, results, strict=True):
         found: Settled | None = proof.value
         if found is not None and result.replayed and not found.recalled:
-            logs = [json.dumps(log) for log in found.logs]
-            entry = {"result": to_plain(found.result), "logs": logs,
+            entry = {"result": to_plain(found.result), "logs": found.logs,
                      "goals": found.goals, "kinds": found.kinds}  # fmt: skip
             store.keep(result.id, entry)
     store.save()
@@ -156,6 +147,24 @@ def _together(
 
     found = _shared([*proving, *twins], jobs, arrived)
     return found[:count], found[count:]
+
+
+def _settled(claim: Claim, _: object) -> Settled:
+    """The logs as text: that is how they travel between processes, to the checker and to a file."""
+    from derive.verify import settle
+
+    found = settle(claim)
+    return replace(found, logs=tuple(map(json.dumps, found.logs)))
+
+
+def _recalled(claim: Claim, entry: Any) -> Settled:
+    """Without the logs that are in the store already."""
+    from derive.verify import recall
+
+    found = recall(claim, entry)
+    if found.recalled:
+        return replace(found, logs=())
+    return replace(found, logs=tuple(map(json.dumps, found.logs)))
 
 
 def failed(results: Sequence[Result]) -> bool:
@@ -217,7 +226,7 @@ def _statement(claim: Claim, proof: _Done) -> str:
 
 def _not_replayed(settled: Settled, answers: Sequence[Any]) -> str:
     """Why the logs do not carry the verdict; empty if they do."""
-    if not len(settled.logs) == len(settled.goals) == len(settled.kinds):
+    if not len(answers) == len(settled.goals) == len(settled.kinds):
         return "its proof logs, goals and kinds do not belong together"
     missing = NEEDS.get(settled.result.verdict, set()) - set(settled.kinds)
     if missing:
@@ -239,117 +248,6 @@ def _objection(answer: Any, goal: str, kind: str, listed: set[str]) -> str:
         return f"it is the {kind} of another goal"
     unlisted = set(answer["axioms"]) - listed
     return f"it uses the axiom {min(unlisted)}, which is not listed" if unlisted else ""
-
-
-# ---------------------------------------------------------------------------- replay
-
-
-class Replay:
-    """The checker at work in a process of its own, isolated from everything but the kernel.
-
-    It starts at once and answers each log while the next ones are still being made.  A thread
-    feeds it, so that a slow checker does not hold up the proofs.
-    """
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._files = contextlib.ExitStack()
-        self._answers, self._messages = self._file(), self._file()
-        self._process = subprocess.Popen(
-            _checker(), stdin=subprocess.PIPE, stdout=self._answers, stderr=self._messages
-        )
-        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        #: the places of the answers for the logs of a store, by the id of the claim
-        self.kept: dict[str, list[int]] = {}
-        self._lock = threading.Lock()
-        self._feeder = threading.Thread(target=self._feed, daemon=True)
-
-    def _file(self) -> IO[bytes]:
-        return self._files.enter_context(tempfile.TemporaryFile())
-
-    def send(self, log: Any) -> int:
-        """Give a log to the checker; returns the place of its answer."""
-        with self._lock:
-            if self._count == 0:
-                self._feeder.start()
-            self._count += 1
-            self._queue.put(log)
-            return self._count - 1
-
-    def send_kept(self, store: Store, names: Iterable[str]) -> None:
-        """Give the kept logs of these claims to the checker, before the claims are known."""
-        for name in names:
-            self.kept[name] = [self.send(log) for log in store.entries[name]["logs"]]
-
-    def _feed(self) -> None:
-        assert self._process.stdin is not None
-        # a checker that has ended reads nothing; `answers` tells why
-        with contextlib.suppress(BrokenPipeError), self._process.stdin as pipe:
-            while (log := self._queue.get()) is not _END:
-                text = log if isinstance(log, str) else json.dumps(log)  # kept logs are text
-                pipe.write(text.encode() + b"\n")
-                pipe.flush()
-
-    def answers(self, patience: float | None) -> list[Any]:
-        """One answer for each log; waits at most `patience` seconds."""
-        if self._count == 0:
-            return []
-        self._queue.put(_END)
-        try:
-            status = self._process.wait(patience)
-        except subprocess.TimeoutExpired:
-            return self._refusal("the checker ran over the time limit")
-        self._answers.seek(0)
-        found = _answers_in(self._answers.read())
-        if status == 0 and len(found) == self._count:
-            return found
-        self._messages.seek(0)
-        last = self._messages.read().decode(errors="replace").strip().splitlines()[-1:]
-        return self._refusal(": ".join([f"the checker ended with status {status}", *last]))
-
-    def _refusal(self, reason: str) -> list[Any]:
-        return [{"accepted": False, "reason": reason}] * self._count
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._queue.put(_END)
-        self._process.kill()
-        self._process.wait()
-        if self._feeder.is_alive():
-            self._feeder.join()
-        elif self._process.stdin is not None:
-            self._process.stdin.close()
-        self._files.close()
-
-
-def _answers_in(text: bytes) -> list[Any]:
-    """The answers, one on a line; none if a line is not an answer."""
-    try:
-        found = [json.loads(line) for line in text.splitlines()]
-    except ValueError:
-        return []
-    return found if all(isinstance(a, dict) for a in found) else []
-
-
-def _checker() -> list[str]:
-    """``python -m derive.kernel.check`` without site packages, environment or current directory.
-
-    The folder of this very package is all that is added to the path, so that the kernel that is
-    replayed is the one that is installed beside this file, also in a source checkout.
-    """
-    root = str(Path(derive.__path__[0]).resolve().parent)
-    start = (
-        "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); "
-        "runpy.run_module('derive.kernel.check', run_name='__main__', alter_sys=True)"
-    )
-    return [sys.executable, "-I", "-S", "-c", start, root]
 
 
 # ---------------------------------------------------------------------------- tasks

@@ -13,6 +13,7 @@ import pytest
 from derive import language as L
 from derive import runner
 from derive.claim import Added, Claim, Correction, Example, Given
+from derive.replay import Replay
 from derive.result import Result, Source, Verdict, from_plain, to_plain
 from derive.store import Store, open_store
 from derive.verify import recall, settle
@@ -71,20 +72,18 @@ def test_recalled_results_are_those_found_anew(store: Store) -> None:
 
 def test_what_is_kept_is_replayed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     sent = []
-    send = runner.Replay.send
-    monkeypatch.setattr(
-        runner.Replay, "send", lambda self, log: sent.append(log) or send(self, log)
-    )
+    send = Replay.send
+    monkeypatch.setattr(Replay, "send", lambda self, log: sent.append(log) or send(self, log))
     assert all(r.replayed for r in runner.verify(CLAIMS, store=store))
     assert sent == [log for c in CLAIMS for log in store.entries[c.id]["logs"]]
 
 
 def test_logs_sent_ahead_are_not_sent_again(store: Store) -> None:
-    with runner.Replay() as replay:
+    with Replay(2) as replay:
         replay.send_kept(store, store.entries)
-        before = replay._count
+        before = len(replay._places)
         assert all(r.replayed for r in runner.verify(CLAIMS, store=store, replay=replay))
-        assert replay._count == before
+        assert len(replay._places) == before
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from functools import cache
 from itertools import count, islice, permutations, product
 from math import comb, factorial, floor, gcd, isqrt, lcm
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from derive.kernel import terms as T
 from derive.kernel.terms import Term
@@ -48,8 +48,11 @@ class Sign(IntEnum):
     POS = 3
 
 
-@dataclass(frozen=True)
-class Monomial:
+#: the atoms that have laws of their own, or with others, in a product
+_LAWFUL: Final = frozenset(["delta", "add", "sum", "fn"])
+
+
+class Monomial(NamedTuple):
     """`indices` are the summed variables (sort "fin"), `factors` atoms with their exponents."""
 
     indices: tuple[Term, ...]
@@ -193,7 +196,7 @@ class Normaliser:
             return self._known(t)
         found = self._memo.get(t)
         if found is None:
-            if t.loose or any(_is_at_rest(s) for s in T.free_symbols(t)):
+            if t.loose or _has_names_at_rest(t):
                 raise T.KernelError(f"normal form: {t} has an index outside its sum")
             found = self._memo[t] = MappingProxyType(self._poly(t))
         return found
@@ -359,6 +362,8 @@ class Normaliser:
 
     def _reduce(self, indices: tuple[Term, ...], factors: dict[Term, int]) -> Poly:
         """Apply the special laws of atoms until none applies, then close the indices."""
+        if _LAWFUL.isdisjoint([t.op for t in factors]):
+            return self._canonical(indices, factors)
         for t, e in list(factors.items()):
             extra = self._law(t, e, factors)
             if extra is not None:
@@ -423,7 +428,7 @@ class Normaliser:
             others = [(s, e) for s, e in factors.items() if s is not t]
             if any(T.in_a_size(y, s) for s, _ in others):
                 continue  # an index of range y is another one than an index of range x
-            if any(y in T.free_symbols(s) for s, _ in others):
+            if any(y in s.free for s, _ in others):
                 rest = self._renormal(others, {y: x})
                 return self.times(self.atom(t), rest)
         return None
@@ -448,7 +453,7 @@ class Normaliser:
             return out
         size = self.term(size)
         if T.is_random(size) or any(
-            isinstance(s, Term) and s.data[0].startswith("%") for s in T.free_symbols(size)
+            isinstance(s, Term) and s.data[0].startswith("%") for s in size.free
         ):
             # a range that depends on an outer index or on the outcome: an opaque sum
             return self.atom(T.total(size, self._under(body, 1)))
@@ -463,7 +468,7 @@ class Normaliser:
         return out
 
     def _close_monomial(self, i: Term, m: Monomial) -> Poly:
-        if not any(i in T.free_symbols(t) for t, _ in m.factors):
+        if not any(i in t.free for t, _ in m.factors):
             size = i.children[0]
             if self.is_int(size) and self.nonneg(self.poly(size)):
                 return self.times(self.poly(size), {m: ONE})
@@ -484,7 +489,7 @@ class Normaliser:
         if c is None:
             return None
         k = to_term(scaled(plus(difference, {alone: c}, -1), -1 / c))
-        if i in T.free_symbols(k) or not self.in_range(k, i.children[0]):
+        if i in k.free or not self.in_range(k, i.children[0]):
             return None
         return k
 
@@ -492,16 +497,19 @@ class Normaliser:
         """Rename and order the summed variables, and order the factors."""
         if not indices:
             return {_sorted_monomial((), factors): ONE}
+        plain = all(map(_is_plain, factors))
+        working = () if plain else _unused("%w", len(indices), factors)
         best: tuple[tuple[tuple[bytes, int], ...], Fraction] | None = None
         out: Poly = {}
-        working = _unused("%w", len(indices), factors)
         for order in self._orders(indices, factors):
             sizes = [i.children[0] for i in order]
-            names = [T.var(w, "fin", n) for w, n in zip(working, sizes, strict=True)]
-            rest = tuple(T.var(f"%{k}", "fin", n) for k, n in enumerate(sizes))
-            renamed, c = self._renamed(factors, dict(zip(order, names, strict=True)))
-            at_rest = dict(zip(names, rest, strict=True))
-            m = _sorted_monomial(rest, {T.substitute(t, at_rest): e for t, e in renamed.items()})
+            rest = tuple(map(_at_rest, range(len(sizes)), sizes))
+            kept, names, c = factors, order, ONE
+            if not plain:
+                names = tuple(T.var(w, "fin", n) for w, n in zip(working, sizes, strict=True))
+                kept, c = self._renamed(factors, dict(zip(order, names, strict=True)))
+            last = dict(zip(names, rest, strict=True))
+            m = _sorted_monomial(rest, {T.substitute(t, last): e for t, e in kept.items()})
             key = (tuple((t.key, e) for t, e in m.factors), c)
             if best is None or key < best:
                 best, out = key, {m: c}
@@ -514,8 +522,6 @@ class Normaliser:
 
         The order of a sum inside an atom, and thereby its leading coefficient, depend on names.
         """
-        if all(_is_plain(t) for t in factors):
-            return {T.substitute(t, names): e for t, e in factors.items()}, ONE
         p = self._renormal(factors.items(), names)
         ((m, c),) = p.items() if len(p) == 1 else ((UNIT, Fraction(0)),)
         if c == 0 or m.indices:  # there is more to simplify than was seen under the old names
@@ -528,9 +534,14 @@ class Normaliser:
         """Orders of the summed variables to compare: those that agree with their signatures."""
         if len(indices) == 1:
             return [indices]
-        groups: dict[object, list[Term]] = {}
+        ranges: dict[bytes, list[Term]] = {}
         for i in indices:
-            groups.setdefault(self._signature(i, indices, factors), []).append(i)
+            ranges.setdefault(i.children[0].key, []).append(i)
+        groups: dict[object, list[Term]] = {}
+        for size, members in ranges.items():
+            for i in members:
+                occurs = self._occurrence(i, indices, factors) if len(members) > 1 else ()
+                groups.setdefault((size, occurs), []).append(i)
         keys = sorted(groups)  # type: ignore[type-var]
         orders = 1
         for k in keys:
@@ -542,16 +553,18 @@ class Normaliser:
             for parts in product(*(permutations(groups[k]) for k in keys))
         )
 
-    def _signature(self, i: Term, indices: tuple[Term, ...], factors: dict[Term, int]) -> object:
-        """How `i` occurs, with the other summed variables made indistinct."""
+    def _occurrence(
+        self, i: Term, indices: tuple[Term, ...], factors: dict[Term, int]
+    ) -> tuple[tuple[bytes, int], ...]:
+        """Where `i` occurs, with the other summed variables made indistinct."""
         names = {j: T.var("%other", "fin", j.children[0]) for j in indices}
         names[i] = T.var("%this", "fin", i.children[0])
         seen = []
         for t, e in factors.items():
-            if i in T.free_symbols(t):
+            if i in t.free:
                 u = T.substitute(t, names)
                 seen.append((u.key if _is_plain(t) else self.term(u).key, e))
-        return (i.children[0].key, tuple(sorted(seen)))
+        return tuple(sorted(seen))
 
     def _product(self, size: Term, body: Term) -> Poly:
         n = literal(self.poly(size))
@@ -987,25 +1000,33 @@ def _sign_of_total(signs: list[Sign]) -> Sign:
     return Sign.POS if Sign.POS in signs else Sign.NONNEG
 
 
-def _is_at_rest(s: Term | str) -> bool:
-    """Whether this is the canonical name of a summed variable of a monomial."""
-    if not isinstance(s, Term):
-        return False
-    name: str = s.data[0]
-    return name[0] == "%" and name[1:].isdecimal()
+@cache
+def _at_rest(k: int, size: Term) -> Term:
+    """The canonical name of a summed variable of a monomial."""
+    return T.var(f"%{k}", "fin", size)
+
+
+@cache
+def _has_names_at_rest(t: Term) -> bool:
+    """Whether a canonical name of a summed variable of a monomial is free in `t`."""
+    names = (s.data[0] for s in t.free if isinstance(s, Term))
+    return any(name[0] == "%" and name[1:].isdecimal() for name in names)
 
 
 def _unused(prefix: str, number: int, terms: Iterable[Term]) -> list[str]:
     """The first names with that prefix that are not free in the terms."""
-    used = {s.data[0] for t in terms for s in T.free_symbols(t) if isinstance(s, Term)}
+    used = {s.data[0] for t in terms for s in t.free if isinstance(s, Term)}
     names = (f"{prefix}{k}" for k in count())
     return list(islice((w for w in names if w not in used), number))
 
 
 def _sorted_monomial(indices: tuple[Term, ...], factors: dict[Term, int]) -> Monomial:
+    if len(factors) < 2:
+        return Monomial(indices, tuple(factors.items()))
     return Monomial(indices, tuple(sorted(factors.items(), key=lambda f: f[0].key)))
 
 
+@cache
 def _is_plain(t: Term) -> bool:
     """Whether the normal form of an atom does not depend on the names of its variables."""
     return t.op in ("var", "num") or (

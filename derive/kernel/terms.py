@@ -11,12 +11,12 @@ same object, and ``is`` decides syntactic equality.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 
 class KernelError(Exception):
@@ -44,7 +44,7 @@ SORTS: Final = ("real", "int", "nat", "dim", "fin")
 class Term:
     """An interned node: `op`, `data` (what is not a term) and `children`; see the constructors."""
 
-    __slots__ = ("__weakref__", "binds", "children", "data", "key", "loose", "op")
+    __slots__ = ("__weakref__", "binds", "children", "data", "free", "key", "loose", "op")
 
     op: str
     data: Any
@@ -55,6 +55,8 @@ class Term:
     binds: tuple[int, ...]
     #: one more than the largest bound index that points outside the term; 0 if closed
     loose: int
+    #: free variables (as terms, with those in their sizes) and the names of applied symbols
+    free: frozenset[Term | str]
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("terms are immutable")
@@ -99,8 +101,24 @@ def _node(op: str, data: Any, children: tuple[Term, ...]) -> Term:
     put(t, "binds", binds)
     put(t, "key", key)
     put(t, "loose", loose)
+    put(t, "free", _free(t))
     _TABLE[(op, data, children)] = t
     return t
+
+
+_NOTHING: Final[frozenset[Term | str]] = frozenset()
+
+
+def _free(t: Term) -> frozenset[Term | str]:
+    out = _NOTHING
+    for c in t.children:
+        if c.free is not out and c.free:
+            out = out | c.free if out else c.free
+    if t.op == "var":
+        return out | {t}
+    if t.op == "app" and isinstance(t.data.head, str) and t.data.head not in out:
+        return out | {t.data.head}
+    return out
 
 
 def number_text(q: Fraction) -> str:
@@ -135,8 +153,7 @@ def _check_kinds(op: str, children: tuple[Term, ...]) -> None:
             raise KernelError(f"{op}: child {c} is not a {kind}")
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(NamedTuple):
     """What an application applies.
 
     `head` is a name, or the index of a bound tensor.  `scalars` counts the scalar arguments (the
@@ -150,19 +167,6 @@ class Head:
     arities: tuple[int, ...] = ()
     derivatives: tuple[int, ...] = ()
     random: bool = False
-
-    def __post_init__(self) -> None:
-        parts = (self.head, self.scalars, self.arities, self.derivatives, self.random)
-        object.__setattr__(self, "_hash", hash(parts))
-
-    def __hash__(self) -> int:
-        """Computed once: every look into the table of nodes asks for it."""
-        known: int = self._hash  # type: ignore[attr-defined]
-        return known
-
-    def __reduce__(self) -> Any:
-        """Made anew elsewhere, since the hash of a word differs between processes."""
-        return Head, (self.head, self.scalars, self.arities, self.derivatives, self.random)
 
     @property
     def own_scalars(self) -> int:
@@ -524,28 +528,29 @@ def abstract_tensor(t: Term, name: str, arity: int, depth: int = 0) -> Term:
 
 def substitute(t: Term, values: dict[Term, Term], tensors: dict[str, Lam] | None = None) -> Term:
     """Replace free scalar variables and free tensors.  Replacements must be closed."""
-    tensors = tensors or {}
-    if any(v.loose for v in values.values()) or any(
-        f.body.loose > f.arity for f in tensors.values()
-    ):
+    for v, value in values.items():
+        if value.loose:
+            raise KernelError("substitute: a replacement has a loose index")
+        if v.op != "var":
+            raise KernelError("substitute: only variables and tensors can be replaced")
+    if not tensors:
+        return t if t.free.isdisjoint(values) else _substitute(t, values, {}, {}, values.keys())
+    if any(f.body.loose > f.arity for f in tensors.values()):
         raise KernelError("substitute: a replacement has a loose index")
-    if any(v.op != "var" for v in values):
-        raise KernelError("substitute: only variables and tensors can be replaced")
     return _substitute(t, values, tensors, {}, {*values, *tensors})
 
 
 def _substitute(
     t: Term, values: dict[Term, Term], tensors: dict[str, Lam], memo: dict[Term, Term],
-    symbols: set[Term | str],
+    symbols: Collection[Term | str],
 ) -> Term:  # fmt: skip
-    if free_symbols(t).isdisjoint(symbols):
+    if t.free.isdisjoint(symbols):
         return t
-    if t in memo:
-        return memo[t]
-    if t in values:
-        return values[t]
+    found = memo.get(t) or values.get(t)
+    if found is not None:
+        return found
     children = [
-        c if free_symbols(c).isdisjoint(symbols) else _substitute(c, values, tensors, memo, symbols)
+        c if c.free.isdisjoint(symbols) else _substitute(c, values, tensors, memo, symbols)
         for c in t.children
     ]
     out = _with_children(t, tuple(children))
@@ -558,17 +563,9 @@ def _substitute(
     return out
 
 
-@cache
 def free_symbols(t: Term) -> frozenset[Term | str]:
     """Free variables (as terms, with those in their sizes) and the names of applied symbols."""
-    found: set[Term | str] = set()
-    if t.op == "var":
-        found.add(t)
-    if t.op == "app" and isinstance(t.data.head, str):
-        found.add(t.data.head)
-    for c in t.children:
-        found |= free_symbols(c)
-    return frozenset(found)
+    return t.free
 
 
 @cache

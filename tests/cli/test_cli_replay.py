@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import subprocess
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ import cli_samples as samples
 import pytest
 
 import derive.verify
-from derive import runner
+from derive import replay, runner
 from derive.catalogue import load_file
 from derive.kernel.log import digest
 from derive.result import AxiomView, TwinStatus, Verdict
@@ -173,8 +174,8 @@ def test_an_undecided_claim_whose_log_is_rejected_is_unexpected(monkeypatch, cla
     ],
 )
 def test_a_checker_that_fails(monkeypatch, claims, program, reason):
-    start, *_ = runner._checker()
-    monkeypatch.setattr(runner, "_checker", lambda: [start, "-c", program])
+    start, *_ = replay._command()
+    monkeypatch.setattr(replay, "_command", lambda: [start, "-c", program])
     results = runner.verify(claims)
     assert [r.verdict for r in results[:3]] == [Verdict.UNDECIDED] * 3
     assert all(reason in r.reason for r in results[:3])
@@ -182,8 +183,8 @@ def test_a_checker_that_fails(monkeypatch, claims, program, reason):
 
 
 def test_a_checker_that_never_ends(monkeypatch, claims):
-    start, *_ = runner._checker()
-    monkeypatch.setattr(runner, "_checker", lambda: [start, "-c", "import time; time.sleep(60)"])
+    start, *_ = replay._command()
+    monkeypatch.setattr(replay, "_command", lambda: [start, "-c", "import time; time.sleep(60)"])
     monkeypatch.setattr(runner, "GRACE_SECONDS", 0.1)
     results = runner.verify(claims[:1], time_limit=1.0)
     assert "the checker ran over the time limit" in results[0].reason
@@ -202,7 +203,7 @@ def test_the_checker_is_the_one_beside_the_program(monkeypatch, tmp_path, claims
 
 
 def test_the_checker_loads_neither_sympy_nor_numpy():
-    command = runner._checker()
+    command = replay._command()
     place = command.index("-c") + 1
     command[place] += (
         "; sys.exit(str(sorted({'sympy', 'numpy', 'derive.claim'} & set(sys.modules))))"
@@ -220,9 +221,43 @@ def test_one_process_replays_everything(monkeypatch, claims):
         started.append(args)
         return popen(*args, **options)
 
-    monkeypatch.setattr(runner.subprocess, "Popen", counting)
+    monkeypatch.setattr(replay.subprocess, "Popen", counting)
     assert sum(r.replayed for r in runner.verify(claims)) == 3
     assert len(started) == 1
+
+
+def test_several_checkers_share_the_logs(claims):
+    logs = [json.dumps(log) for c in claims for log in derive.verify.settle(c).logs]
+    with replay.Replay() as one:
+        places = [one.send(log) for log in logs]
+        expected = one.answers(None)
+    assert all(a["accepted"] for a in expected)
+    logs.insert(1, "{}")
+    with replay.Replay(3) as several:
+        assert [several.send(log) for log in logs] == [*places, len(logs) - 1]
+        found = several.answers(None)
+        assert all(checker._count for checker in several._checkers)
+    assert not found.pop(1)["accepted"]
+    assert found == expected
+
+
+def test_a_checker_that_ends_leaves_the_others_alone(claims):
+    logs = [json.dumps(log) for c in claims for log in derive.verify.settle(c).logs]
+    with replay.Replay(2) as two:
+        two._checkers[1]._process.kill()
+        for log in logs:
+            two.send(log)
+        accepted = [a["accepted"] for a in two.answers(None)]
+        lost = [checker is two._checkers[1] for checker, _ in two._places]
+    assert any(lost)
+    assert accepted == [not gone for gone in lost]
+
+
+@pytest.mark.parametrize(
+    ("claims", "jobs", "count"), [(0, 4, 1), (39, 4, 1), (40, 4, 2), (400, 2, 2), (400, 1, 1)]
+)
+def test_checkers_are_started_where_they_pay(claims, jobs, count):
+    assert replay.checkers_for(claims, jobs) == count
 
 
 def test_progress_is_told(claims):
