@@ -1,12 +1,15 @@
 """The NumPy side: Transformer layers forward and backward, and what is needed to check them.
 
 Pure functions in row convention (one token per row). `f_vjp` takes the arguments of `f` and a
-cotangent of the output, and returns the gradients of the arguments. float64 unless given float32.
+cotangent of the output, and returns the gradients of the arguments. float64 unless given float32;
+float16 is computed, and comes back, in float32.
 """
 
 from numeric.activations import leaky_relu, leaky_relu_vjp, relu, relu_vjp
 from numeric.attention import (
     attention_weights,
+    grouped_query_attention,
+    grouped_query_attention_vjp,
     scaled_dot_product_attention,
     scaled_dot_product_attention_vjp,
     scaled_scores,
@@ -15,6 +18,7 @@ from numeric.attention import (
 from numeric.feed_forward import feed_forward, feed_forward_vjp
 from numeric.gradcheck import central_difference_error, complex_step_error, directional_error
 from numeric.linear import linear, linear_vjp
+from numeric.masks import apply_mask, boolean_mask, causal_mask, combine_masks, padding_mask
 from numeric.moments import (
     ExactMoments,
     Moments,
@@ -58,7 +62,13 @@ from numeric.residual import (
     residual_stack_vjp,
     residual_vjp,
 )
-from numeric.softmax import softmax, softmax_vjp
+from numeric.softmax import (
+    log_softmax,
+    log_softmax_vjp,
+    softmax,
+    softmax_pullback,
+    softmax_vjp,
+)
 from numeric.trees import leaves, map_leaves
 from numeric.weights import FeedForwardWeights, MultiHeadWeights, head_width
 
@@ -71,11 +81,15 @@ __all__ = [
     "SampleMoments",
     "Sublayer",
     "adam_step",
+    "apply_mask",
     "attention_heads",
     "attention_weights",
     "batch_norm",
     "batch_norm_vjp",
+    "boolean_mask",
+    "causal_mask",
     "central_difference_error",
+    "combine_masks",
     "complex_step_error",
     "concat_heads",
     "count_attention",
@@ -85,6 +99,8 @@ __all__ = [
     "feed_forward",
     "feed_forward_vjp",
     "frequencies",
+    "grouped_query_attention",
+    "grouped_query_attention_vjp",
     "head_width",
     "independent_dot_moments",
     "layer_norm",
@@ -96,9 +112,12 @@ __all__ = [
     "leaves",
     "linear",
     "linear_vjp",
+    "log_softmax",
+    "log_softmax_vjp",
     "map_leaves",
     "multi_head_attention",
     "multi_head_attention_vjp",
+    "padding_mask",
     "position_encoding",
     "position_encoding_vjp",
     "post_norm",
@@ -125,6 +144,7 @@ __all__ = [
     "sgd_step",
     "shift_matrix",
     "softmax",
+    "softmax_pullback",
     "softmax_vjp",
     "split_heads",
 ]

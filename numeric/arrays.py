@@ -13,11 +13,14 @@ Axes = Mapping[str, int | None]
 
 
 def as_floating(values: npt.ArrayLike) -> Array:
-    """`values` as an array: float32, float64 and complex are kept, all else becomes float64.
+    """`values` as an array: float16 becomes float32, all else that is not floating float64.
 
+    float16 ends at 65504 and has 11 bits, too little for sums of exponentials or squares.
     Complex stays complex because `gradcheck` differentiates by complex steps.
     """
     array = np.asarray(values)
+    if array.dtype == np.float16:
+        return array.astype(np.float32)
     return array if array.dtype.kind in "fc" else array.astype(np.float64)
 
 
@@ -47,6 +50,13 @@ def require_positive(name: str, value: int) -> None:
     """Refuse a size that is not an integer of at least 1."""
     if not isinstance(value, (int, np.integer)) or value < 1:
         raise ValueError(f"{name} is {value!r}; expected an integer of at least 1")
+
+
+def require_group(g: int, h: int) -> None:
+    """Refuse g heads of keys and values that h query heads cannot share evenly."""
+    require_positive("g", g)
+    if h % g:
+        raise ValueError(f"keys have g={g} heads, which do not divide the h={h} heads of queries")
 
 
 def transpose(array: Array) -> Array:

@@ -1,14 +1,16 @@
 """Multi-head attention with separate inputs for queries, keys and values (cross-attention).
 
-Row convention: query_input (n, d_model), key_input (m, d_model), value_input (m, d_model).
+Row convention: query_input (..., n, d_model), key_input and value_input (..., m, d_model), with
+the same leading axes (a batch, or none).  The scores of all heads are (..., h, n, m), and a mask
+is (n, m) or has as many axes as they have, each of which may be 1.
 """
 
 from __future__ import annotations
 
 import numpy.typing as npt
 
-from numeric.arrays import Array, as_floating, require_shape, transpose
-from numeric.attention import scaled_dot_product_attention, scaled_dot_product_attention_vjp
+from numeric.arrays import Array, as_floating, require_shape
+from numeric.attention import grouped_query_attention, grouped_query_attention_vjp
 from numeric.linear import linear, linear_vjp
 from numeric.weights import MultiHeadWeights
 
@@ -18,29 +20,31 @@ def attention_heads(
     key_input: npt.ArrayLike,
     value_input: npt.ArrayLike,
     weights: MultiHeadWeights,
+    *,
+    mask: npt.ArrayLike | None = None,
 ) -> Array:
-    """Inputs (n, d_model), (m, d_model), (m, d_model) -> all heads (h, n, d_v)."""
+    """Inputs (..., n, d_model), (..., m, d_model), (..., m, d_model) -> heads (..., h, n, d_v)."""
     inputs = _checked_inputs(query_input, key_input, value_input, weights)
-    return scaled_dot_product_attention(*_project_inputs(*inputs, weights))
+    return grouped_query_attention(*_project_inputs(*inputs, weights), mask=mask)
 
 
 def concat_heads(heads: npt.ArrayLike) -> Array:
-    """(h, n, d_v) -> (n, h*d_v); column i*d_v + c is column c of head i."""
+    """(..., h, n, d_v) -> (..., n, h*d_v); column i*d_v + c is column c of head i."""
     heads = as_floating(heads)
-    require_shape("heads", heads, {"h": None, "n": None, "d_v": None})
-    h, n, d_v = heads.shape
+    require_shape("heads", heads, {"h": None, "n": None, "d_v": None}, leading=None)
+    *leading, h, n, d_v = heads.shape
     # Without the swap, reshape would deal out the rows of one head over several tokens.
-    return heads.swapaxes(0, 1).reshape(n, h * d_v)
+    return heads.swapaxes(-3, -2).reshape(*leading, n, h * d_v)
 
 
 def split_heads(concatenated: npt.ArrayLike, h: int) -> Array:
-    """(n, h*d_v) -> (h, n, d_v); inverse of `concat_heads`, and therefore also its vjp."""
+    """(..., n, h*d_v) -> (..., h, n, d_v); inverse of `concat_heads`, and so its vjp as well."""
     concatenated = as_floating(concatenated)
-    require_shape("concatenated", concatenated, {"n": None, "h*d_v": None})
-    n, width = concatenated.shape
+    require_shape("concatenated", concatenated, {"n": None, "h*d_v": None}, leading=None)
+    *leading, n, width = concatenated.shape
     if width % h:
         raise ValueError(f"concatenated has {width} columns; expected a multiple of h={h}")
-    return concatenated.reshape(n, h, width // h).swapaxes(0, 1)
+    return concatenated.reshape(*leading, n, h, width // h).swapaxes(-3, -2)
 
 
 def multi_head_attention(
@@ -48,9 +52,11 @@ def multi_head_attention(
     key_input: npt.ArrayLike,
     value_input: npt.ArrayLike,
     weights: MultiHeadWeights,
+    *,
+    mask: npt.ArrayLike | None = None,
 ) -> Array:
-    """Inputs (n, d_model), (m, d_model), (m, d_model) -> (n, d_model)."""
-    heads = attention_heads(query_input, key_input, value_input, weights)
+    """Inputs (..., n, d_model), (..., m, d_model), (..., m, d_model) -> (..., n, d_model)."""
+    heads = attention_heads(query_input, key_input, value_input, weights, mask=mask)
     return linear(concat_heads(heads), weights.w_o, weights.b_o)
 
 
@@ -60,16 +66,19 @@ def multi_head_attention_vjp(
     value_input: npt.ArrayLike,
     weights: MultiHeadWeights,
     cotangent: npt.ArrayLike,
+    *,
+    mask: npt.ArrayLike | None = None,
 ) -> tuple[Array, Array, Array, MultiHeadWeights]:
-    """cotangent (n, d_model) -> gradients of the three inputs and of the weights."""
+    """cotangent (..., n, d_model) -> gradients of the three inputs and of the weights."""
     inputs = _checked_inputs(query_input, key_input, value_input, weights)
     cotangent = as_floating(cotangent)
-    require_shape("cotangent", cotangent, {"n": inputs[0].shape[0], "d_model": weights.d_model})
-    queries, keys, values = _project_inputs(*inputs, weights)
-    concatenated = concat_heads(scaled_dot_product_attention(queries, keys, values))
+    *leading, n, d_model = inputs[0].shape
+    require_shape("cotangent", cotangent, {"n": n, "d_model": d_model}, leading=tuple(leading))
+    heads = _project_inputs(*inputs, weights)
+    concatenated = concat_heads(grouped_query_attention(*heads, mask=mask))
     grad_concatenated, w_o, b_o = linear_vjp(concatenated, weights.w_o, weights.b_o, cotangent)
     grad_heads = split_heads(grad_concatenated, weights.h)
-    grads = scaled_dot_product_attention_vjp(queries, keys, values, grad_heads)
+    grads = grouped_query_attention_vjp(*heads, grad_heads, mask=mask)
     grad_query, w_q, b_q = _project_vjp(inputs[0], weights.w_q, weights.b_q, grads[0])
     grad_key, w_k, b_k = _project_vjp(inputs[1], weights.w_k, weights.b_k, grads[1])
     grad_value, w_v, b_v = _project_vjp(inputs[2], weights.w_v, weights.b_v, grads[2])
@@ -77,16 +86,23 @@ def multi_head_attention_vjp(
     return grad_query, grad_key, grad_value, grad_weights
 
 
-def self_attention(x: npt.ArrayLike, weights: MultiHeadWeights) -> Array:
-    """x (n, d_model) -> (n, d_model), x being queries, keys and values at once."""
-    return multi_head_attention(x, x, x, weights)
+def self_attention(
+    x: npt.ArrayLike, weights: MultiHeadWeights, *, mask: npt.ArrayLike | None = None
+) -> Array:
+    """x (..., n, d_model) -> (..., n, d_model), x being queries, keys and values at once."""
+    return multi_head_attention(x, x, x, weights, mask=mask)
 
 
 def self_attention_vjp(
-    x: npt.ArrayLike, weights: MultiHeadWeights, cotangent: npt.ArrayLike
+    x: npt.ArrayLike,
+    weights: MultiHeadWeights,
+    cotangent: npt.ArrayLike,
+    *,
+    mask: npt.ArrayLike | None = None,
 ) -> tuple[Array, MultiHeadWeights]:
-    """cotangent (n, d_model) -> gradients of x and of the weights."""
-    as_query, as_key, as_value, grad_weights = multi_head_attention_vjp(x, x, x, weights, cotangent)
+    """cotangent (..., n, d_model) -> gradients of x and of the weights."""
+    *by_role, grad_weights = multi_head_attention_vjp(x, x, x, weights, cotangent, mask=mask)
+    as_query, as_key, as_value = by_role
     return as_query + as_key + as_value, grad_weights
 
 
@@ -97,18 +113,19 @@ def _checked_inputs(
     weights: MultiHeadWeights,
 ) -> tuple[Array, Array, Array]:
     query_input, key_input = as_floating(query_input), as_floating(key_input)
-    value_input = as_floating(value_input)
-    require_shape("query_input", query_input, {"n": None, "d_model": weights.d_model})
-    require_shape("key_input", key_input, {"m": None, "d_model": weights.d_model})
-    m = key_input.shape[0]
-    require_shape("value_input", value_input, {"m": m, "d_model": weights.d_model})
+    value_input, d_model = as_floating(value_input), weights.d_model
+    require_shape("query_input", query_input, {"n": None, "d_model": d_model}, leading=None)
+    leading = query_input.shape[:-2]
+    require_shape("key_input", key_input, {"m": None, "d_model": d_model}, leading=leading)
+    m = key_input.shape[-2]
+    require_shape("value_input", value_input, {"m": m, "d_model": d_model}, leading=leading)
     return query_input, key_input, value_input
 
 
 def _project_inputs(
     query_input: Array, key_input: Array, value_input: Array, weights: MultiHeadWeights
 ) -> tuple[Array, Array, Array]:
-    """Queries (h, n, d_k), keys (h, m, d_k) and values (h, m, d_v) of all heads."""
+    """Queries (..., h, n, d_k), keys (..., g, m, d_k) and values (..., g, m, d_v) of all heads."""
     return (
         _project(query_input, weights.w_q, weights.b_q),
         _project(key_input, weights.w_k, weights.b_k),
@@ -117,15 +134,24 @@ def _project_inputs(
 
 
 def _project(x: Array, weight: Array, bias: Array | None) -> Array:
-    """x (n, d_model), weight (h, d_model, width), bias (h, width) -> (h, n, width)."""
-    product = x @ weight
-    return product if bias is None else product + bias[:, None, :]
+    """x (..., n, d_model), weight (h, d_model, width), bias (h, width) -> (..., h, n, width).
+
+    All heads read the same x, so one product with the matrices side by side serves them all.
+    """
+    return split_heads(linear(x, concat_heads(weight), _joined(bias)), len(weight))
 
 
 def _project_vjp(
     x: Array, weight: Array, bias: Array | None, cotangent: Array
 ) -> tuple[Array, Array, Array | None]:
-    """cotangent (h, n, width) -> gradients of x, weight and bias; all heads read the same x."""
-    grad_x = (cotangent @ transpose(weight)).sum(axis=0)
-    grad_bias = None if bias is None else cotangent.sum(axis=1)
-    return grad_x, transpose(x) @ cotangent, grad_bias
+    """cotangent (..., h, n, width) -> gradients of x, weight and bias."""
+    side_by_side = concat_heads(weight), _joined(bias)
+    grad_x, grad_weight, grad_bias = linear_vjp(x, *side_by_side, concat_heads(cotangent))
+    if bias is not None and grad_bias is not None:
+        grad_bias = grad_bias.reshape(bias.shape)
+    return grad_x, split_heads(grad_weight, len(weight)), grad_bias
+
+
+def _joined(bias: Array | None) -> Array | None:
+    """(h, width) -> (h*width,)."""
+    return None if bias is None else bias.reshape(-1)

@@ -69,6 +69,8 @@ def count_attention(
     query_input, key_input = as_floating(query_input), as_floating(key_input)
     require_shape("query_input", query_input, {"n": None, "d_model": weights.d_model})
     require_shape("key_input", key_input, {"m": None, "d_model": weights.d_model})
+    if weights.g != weights.h:
+        raise ValueError(f"weights has g={weights.g} heads of keys; expected h={weights.h}")
     stages: Operations = {}
     root = 1 / math.sqrt(weights.d_k)
     heads = []

@@ -1,4 +1,8 @@
-"""Softmax over the last axis."""
+"""Softmax and its logarithm over the last axis.
+
+An entry -inf is excluded: its probability is 0. Where a whole row is excluded there is nothing to
+choose from, and all its probabilities are 0. NaN and +inf are refused.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +14,58 @@ from numeric.arrays import Array, as_floating, require_shape
 
 def softmax(logits: npt.ArrayLike) -> Array:
     """logits (..., m) -> probabilities (..., m); each row along the last axis sums to 1."""
-    logits = as_floating(logits)
-    if logits.ndim == 0 or logits.shape[-1] == 0:
-        raise ValueError(f"logits has shape {logits.shape}; expected (..., m) with m >= 1")
-    # The shift cancels in the quotient and keeps exp from overflowing. Overflow is decided by the
-    # real part, and complex numbers (in complex steps) have no maximum.
-    shift = logits.real.max(axis=-1, keepdims=True)
-    exponentials = np.exp(logits - shift)
-    probabilities: Array = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    probabilities: Array = np.exp(_shifted(logits))
+    total = probabilities.sum(axis=-1, keepdims=True)
+    total[total == 0] = 1  # only where the whole row is excluded: else the largest term is 1
+    probabilities /= total
     return probabilities
 
 
 def softmax_vjp(logits: npt.ArrayLike, cotangent: npt.ArrayLike) -> Array:
     """logits (..., m), cotangent (..., m) -> gradient (..., m); each row of it sums to 0."""
-    probabilities = softmax(logits)
+    return softmax_pullback(softmax(logits), cotangent)
+
+
+def softmax_pullback(probabilities: Array, cotangent: npt.ArrayLike) -> Array:
+    """The vjp for those who have the probabilities (..., m) already."""
     cotangent = as_floating(cotangent)
     require_shape("cotangent", cotangent, {}, leading=probabilities.shape)
     mean_cotangent = (probabilities * cotangent).sum(axis=-1, keepdims=True)
     gradient: Array = probabilities * (cotangent - mean_cotangent)
     return gradient
+
+
+def log_softmax(logits: npt.ArrayLike) -> Array:
+    """logits (..., m) -> log probabilities (..., m), -inf where a logit is."""
+    shifted = _shifted(logits)
+    total = np.exp(shifted).sum(axis=-1, keepdims=True)
+    total[total == 0] = 1
+    log_probabilities: Array = shifted - np.log(total)
+    return log_probabilities
+
+
+def log_softmax_vjp(logits: npt.ArrayLike, cotangent: npt.ArrayLike) -> Array:
+    """logits (..., m), cotangent (..., m) -> gradient (..., m); each row of it sums to 0.
+
+    The output does not move where it is -inf: the cotangent of such an entry has no effect.
+    """
+    probabilities, cotangent = softmax(logits), as_floating(cotangent)
+    require_shape("cotangent", cotangent, {}, leading=probabilities.shape)
+    reached = np.where(np.isneginf(as_floating(logits)), 0, cotangent)
+    gradient: Array = reached - probabilities * reached.sum(axis=-1, keepdims=True)
+    return gradient
+
+
+def _shifted(logits: npt.ArrayLike) -> Array:
+    """The logits less the maximum of their row: what keeps exp from overflowing and a row from
+    vanishing. The shift cancels in the quotient."""
+    logits = as_floating(logits)
+    if logits.ndim == 0 or logits.shape[-1] == 0:
+        raise ValueError(f"logits has shape {logits.shape}; expected (..., m) with m >= 1")
+    # Complex numbers (in complex steps) have no maximum; overflow is decided by the real part.
+    largest = logits.real.max(axis=-1, keepdims=True)
+    if not (largest < np.inf).all():
+        raise ValueError("logits holds nan or +inf; expected finite numbers or -inf")
+    with np.errstate(over="ignore"):  # below the range is -inf, which is what exp needs
+        shifted: Array = logits - np.where(np.isneginf(largest), 0, largest)
+    return shifted

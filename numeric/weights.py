@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from numeric.arrays import Array, Axes, as_floating, require_positive, require_shape
+from numeric.arrays import Array, Axes, as_floating, require_group, require_positive, require_shape
 from numeric.trees import leaves, map_leaves
 
 
@@ -54,9 +54,10 @@ class Weights:
 class MultiHeadWeights(Weights):
     """Multi-head attention; `w_q[i]` is the query matrix of head i.
 
-    w_q (h, d_model, d_k), w_k (h, d_model, d_k), w_v (h, d_model, d_v), w_o (h*d_v, d_model);
-    biases b_q (h, d_k), b_k (h, d_k), b_v (h, d_v), b_o (d_model,), each None if absent.
-    Rows i*d_v to (i+1)*d_v of w_o belong to head i.
+    w_q (h, d_model, d_k), w_k (g, d_model, d_k), w_v (g, d_model, d_v), w_o (h*d_v, d_model);
+    biases b_q (h, d_k), b_k (g, d_k), b_v (g, d_v), b_o (d_model,), each None if absent.
+    Rows i*d_v to (i+1)*d_v of w_o belong to head i.  g is h unless heads share keys and values:
+    then g divides h, and head i reads those of i // (h/g) (grouped-query attention).
     """
 
     w_q: Array
@@ -70,17 +71,23 @@ class MultiHeadWeights(Weights):
 
     def __post_init__(self) -> None:
         h, d_model, d_k = self._adopt("w_q", {"h": None, "d_model": None, "d_k": None})
-        self._adopt("w_k", {"h": h, "d_model": d_model, "d_k": d_k})
-        d_v = self._adopt("w_v", {"h": h, "d_model": d_model, "d_v": None})[-1]
+        g = self._adopt("w_k", {"g": None, "d_model": d_model, "d_k": d_k})[0]
+        require_group(g, h)
+        d_v = self._adopt("w_v", {"g": g, "d_model": d_model, "d_v": None})[-1]
         self._adopt("w_o", {"h*d_v": h * d_v, "d_model": d_model})
         self._adopt_optional("b_q", {"h": h, "d_k": d_k})
-        self._adopt_optional("b_k", {"h": h, "d_k": d_k})
-        self._adopt_optional("b_v", {"h": h, "d_v": d_v})
+        self._adopt_optional("b_k", {"g": g, "d_k": d_k})
+        self._adopt_optional("b_v", {"g": g, "d_v": d_v})
         self._adopt_optional("b_o", {"d_model": d_model})
 
     @property
     def h(self) -> int:
         return int(self.w_q.shape[0])
+
+    @property
+    def g(self) -> int:
+        """How many heads of keys and values there are."""
+        return int(self.w_k.shape[0])
 
     @property
     def d_model(self) -> int:
@@ -103,20 +110,26 @@ class MultiHeadWeights(Weights):
         d_k: int | None = None,
         d_v: int | None = None,
         bias: bool = False,
+        g: int | None = None,
     ) -> Self:
-        """Random weights; d_k and d_v are d_model / h unless given, and need not divide d_model."""
+        """Random weights; d_k and d_v are d_model / h unless given, and need not divide d_model.
+
+        g heads of keys and values, h unless given.
+        """
         d_k = head_width(d_model, h) if d_k is None else d_k
         d_v = head_width(d_model, h) if d_v is None else d_v
         for name, size in {"d_model": d_model, "h": h, "d_k": d_k, "d_v": d_v}.items():
             require_positive(name, size)
+        g = h if g is None else g
+        require_group(g, h)
         return cls(
             w_q=_normal(rng, d_model, (h, d_model, d_k)),
-            w_k=_normal(rng, d_model, (h, d_model, d_k)),
-            w_v=_normal(rng, d_model, (h, d_model, d_v)),
+            w_k=_normal(rng, d_model, (g, d_model, d_k)),
+            w_v=_normal(rng, d_model, (g, d_model, d_v)),
             w_o=_normal(rng, h * d_v, (h * d_v, d_model)),
             b_q=_normal(rng, 1, (h, d_k)) if bias else None,
-            b_k=_normal(rng, 1, (h, d_k)) if bias else None,
-            b_v=_normal(rng, 1, (h, d_v)) if bias else None,
+            b_k=_normal(rng, 1, (g, d_k)) if bias else None,
+            b_v=_normal(rng, 1, (g, d_v)) if bias else None,
             b_o=_normal(rng, 1, (d_model,)) if bias else None,
         )
 

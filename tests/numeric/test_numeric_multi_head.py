@@ -115,6 +115,34 @@ def test_concat_puts_column_c_of_head_i_at_i_d_v_plus_c(h, n, d_v):
     np.testing.assert_array_equal(split_heads(concatenated, h), heads)
 
 
+def test_sequences_of_a_batch_are_computed_one_by_one(rng):
+    weights = MultiHeadWeights.init(rng, 12, 4, 3, 2, bias=True)
+    inputs = [rng.standard_normal((2, 7, tokens, 12)) for tokens in (3, 5, 5)]
+    cotangent = rng.standard_normal((2, 7, 3, 12))
+    output = multi_head_attention(*inputs, weights)
+    *grads, grad_weights = multi_head_attention_vjp(*inputs, weights, cotangent)
+    total = [np.zeros_like(leaf) for leaf in leaves(weights)]
+    for i in np.ndindex(2, 7):
+        alone = [x[i] for x in inputs]
+        np.testing.assert_allclose(output[i], multi_head_attention(*alone, weights), atol=1e-13)
+        *expected, part = multi_head_attention_vjp(*alone, weights, cotangent[i])
+        for gradient, other in zip(grads, expected, strict=True):
+            np.testing.assert_allclose(gradient[i], other, atol=1e-13)
+        total = [a + b for a, b in zip(total, leaves(part), strict=True)]
+    for gradient, other in zip(leaves(grad_weights), total, strict=True):
+        np.testing.assert_allclose(gradient, other, atol=1e-12)
+
+
+def test_a_batch_of_no_sequences(rng):
+    weights = MultiHeadWeights.init(rng, 12, 4, 3, 2, bias=True)
+    inputs = [np.zeros((0, tokens, 12)) for tokens in (3, 5, 5)]
+    assert multi_head_attention(*inputs, weights).shape == (0, 3, 12)
+    *grads, grad_weights = multi_head_attention_vjp(*inputs, weights, np.zeros((0, 3, 12)))
+    assert [gradient.shape for gradient in grads] == [(0, 3, 12), (0, 5, 12), (0, 5, 12)]
+    for gradient, leaf in zip(leaves(grad_weights), leaves(weights), strict=True):
+        np.testing.assert_array_equal(gradient, np.zeros_like(leaf))
+
+
 @pytest.mark.parametrize("bias", [False, True])
 def test_float32_stays_float32(bias, rng):
     arguments = draw(rng, 3, 5, 12, 4, 3, 2, bias)
@@ -134,10 +162,17 @@ def test_float32_stays_float32(bias, rng):
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        (((3, 11), (5, 12), (5, 12)), r"query_input has shape \(3, 11\); expected \(n, d_model=12"),
+        (
+            ((3, 11), (5, 12), (5, 12)),
+            r"query_input has shape \(3, 11\); expected \(\.\.\., n, d_m",
+        ),
         (((3, 12), (5, 2), (5, 12)), r"key_input has shape \(5, 2\); expected \(m, d_model=12"),
         (((3, 12), (5, 12), (3, 12)), r"value_input has shape \(3, 12\); expected \(m=5, d_model"),
-        (((2, 3, 12), (5, 12), (5, 12)), r"query_input has shape \(2, 3, 12\)"),
+        (
+            ((2, 3, 12), (5, 12), (5, 12)),
+            r"key_input has shape \(5, 12\); expected \(2, m, d_model",
+        ),
+        (((12,), (5, 12), (5, 12)), r"query_input has shape \(12,\)"),
     ],
 )
 def test_inputs_that_do_not_fit(shapes, message, rng):
