@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from derive.kernel import terms as T
 from derive.kernel.domain import conclusion_obligations, obligations, premise_obligations
-from derive.kernel.log import VERSION, digest, read_argument, read_terms, write
+from derive.kernel.log import VERSION, digest, read_argument, read_term, read_terms, write
 from derive.kernel.normal import Normaliser
 from derive.kernel.rules import Theorem, check_member, check_statement, infer
 from derive.kernel.terms import KernelError, Lam, Term
@@ -63,7 +63,7 @@ def check(log: Any) -> Shown:
 
 def _check(log: Any) -> Shown:
     terms = read_terms(log["terms"])
-    goal = read_argument({"term": log["goal"]}, terms)
+    goal = read_term(log["goal"], terms)
     values = {read_argument(k, terms): read_argument(v, terms) for k, v in log["values"]}
     theorems: list[Theorem] = []
     for step in log["steps"]:
@@ -86,11 +86,11 @@ def _replay(step: Any, theorems: list[Theorem], terms: list[Term]) -> Theorem:
     if set(step) != {"rule", "premises", "args", "hypotheses", "conclusion", "axioms"}:
         raise Rejected("log: the fields are not those of a step")
     premises = [_pick(theorems, p) for p in step["premises"]]
-    made = infer(step["rule"], premises, *(read_argument(a, terms) for a in step["args"]))
-    hypotheses = [read_argument({"term": h}, terms) for h in step["hypotheses"]]
+    made = infer(step["rule"], premises, *[read_argument(a, terms) for a in step["args"]])
+    hypotheses = [read_term(h, terms) for h in step["hypotheses"]]
     if sorted(made.hypotheses, key=lambda h: h.key) != hypotheses:
         raise Rejected(f"log: rule {step['rule']} leaves other hypotheses than the step says")
-    if made.conclusion is not read_argument({"term": step["conclusion"]}, terms):
+    if made.conclusion is not read_term(step["conclusion"], terms):
         raise Rejected(f"log: rule {step['rule']} concludes {made.conclusion}")
     if sorted(made.axioms) != step["axioms"]:
         raise Rejected(f"log: rule {step['rule']} uses the axioms {sorted(made.axioms)}")

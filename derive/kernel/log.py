@@ -126,15 +126,16 @@ def read_terms(encoded: Json) -> list[Term]:
     out: list[Term] = []
     for entry in encoded:
         match entry:
-            case [str(op), data, [*children]] if all(type(c) is int for c in children):
-                if any(not 0 <= c < len(out) for c in children):
+            case [str(op), data, [*places]] if set(map(type, places)) <= _INT:
+                if places and not 0 <= min(places) <= max(places) < len(out):
                     raise KernelError(f"log: term {len(out)} refers to a later one")
-                out.append(_build(op, data, tuple(out[c] for c in children)))
+                out.append(_build(op, data, tuple([out[k] for k in places])))
             case _:
                 raise KernelError(f"log: term {len(out)} is not [op, data, children]")
     return out
 
 
+_INT: Final = frozenset([int])
 _PLAIN: Final[Mapping[str, Callable[..., Term]]] = {
     "add": T.add, "mul": T.mul, "delta": T.delta, "sum": T.total, "prod": T.product,
     "det": T.det, "E": T.expectation, "eq": T.eq, "le": T.le, "lt": T.lt, "and": T.conj,
@@ -144,55 +145,56 @@ _PLAIN: Final[Mapping[str, Callable[..., Term]]] = {
 
 def _build(op: str, data: Json, children: tuple[Term, ...]) -> Term:
     """The node, made by its constructor, which has to give it back unchanged."""
-    t: Term
-    match op, data:
-        case name, None if name in _PLAIN:
-            t = _PLAIN[name](*children)
-        case "num", str():
-            t = T.num(T.read_number(data))
-        case "var", [str(name), str(sort), bool(random)]:
-            t = T.var(name, sort, *children, random=random)
-        case "bound", int(k) if k >= 0:
-            t = T.bound(k)
-        case "pow", int(e):
-            t = T.power(children[0], e)
-        case "fn", str(name):
-            t = T.fn(name, *children)
-        case "app", [str() | int() as head, int(n), [*arities], [*slots], bool(random)]:
-            t = T.app(Head(head, n, tuple(arities), tuple(slots), random), *children)
-        case (("forall" | "exists"), [str(sort), int(arity)]):
-            size = children[0] if len(children) == 2 else None
-            t = T.quantified(op, sort, children[-1], size, arity)
-        case "grad", int(r) if len(children) == r + 3:
-            t = T.grad(children[:r], *children[r:])
-        case "diff", int(slot):
-            t = T.differentiable(children[0], slot)
-        case _:
-            raise KernelError(f"log: there is no term {op!r} with data {data!r}")
+    plain = _PLAIN.get(op) if data is None else None
+    t = _with_data(op, data, children) if plain is None else plain(*children)
     if t.op != op or t.children != children:
         raise KernelError(f"log: {op!r} with {len(children)} children is not in normal shape")
     return t
 
 
+def _with_data(op: str, data: Json, children: tuple[Term, ...]) -> Term:
+    match op, data:
+        case "app", [str() | int() as head, int(n), [*arities], [*slots], bool(random)]:
+            return T.app(Head(head, n, tuple(arities), tuple(slots), random), *children)
+        case "bound", int(k) if k >= 0:
+            return T.bound(k)
+        case "num", str():
+            return T.num(T.read_number(data))
+        case "var", [str(name), str(sort), bool(random)]:
+            return T.var(name, sort, *children, random=random)
+        case "pow", int(e):
+            return T.power(children[0], e)
+        case "fn", str(name):
+            return T.fn(name, *children)
+        case (("forall" | "exists"), [str(sort), int(arity)]):
+            size = children[0] if len(children) == 2 else None
+            return T.quantified(op, sort, children[-1], size, arity)
+        case "grad", int(r) if len(children) == r + 3:
+            return T.grad(children[:r], *children[r:])
+        case "diff", int(slot):
+            return T.differentiable(children[0], slot)
+        case _:
+            raise KernelError(f"log: there is no term {op!r} with data {data!r}")
+
+
 def read_argument(a: Json, terms: Sequence[Term]) -> Any:
+    if type(a) is list:
+        return tuple([read_argument(p, terms) for p in a])
+    if type(a) is str or type(a) is int:
+        return a
     match a:
-        case {"term": int(k), **rest} if not rest:
-            return _at(terms, k)
-        case {"arity": int(arity), "body": int(k), **rest} if not rest and type(arity) is int:
-            return Lam(arity, _at(terms, k))
+        case {"term": k, **rest} if not rest:
+            return read_term(k, terms)
+        case {"arity": int(arity), "body": k, **rest} if not rest and type(arity) is int:
+            return Lam(arity, read_term(k, terms))
         case {"item": [uses, cofactor, indices], **rest} if not rest:
             return Item(*(read_argument(p, terms) for p in (uses, cofactor, indices)))
-        case [*parts]:
-            return tuple(read_argument(p, terms) for p in parts)
-        case bool():
-            raise KernelError(f"log: {a!r} is not an argument")
-        case str() | int():
-            return a
         case _:
             raise KernelError(f"log: {a!r} is not an argument")
 
 
-def _at(terms: Sequence[Term], k: int) -> Term:
-    if isinstance(k, bool) or not 0 <= k < len(terms):
-        raise KernelError(f"log: there is no term {k}")
+def read_term(k: Json, terms: Sequence[Term]) -> Term:
+    """The term with a number."""
+    if type(k) is not int or not 0 <= k < len(terms):
+        raise KernelError(f"log: there is no term {k!r}")
     return terms[k]

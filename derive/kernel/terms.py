@@ -44,19 +44,23 @@ SORTS: Final = ("real", "int", "nat", "dim", "fin")
 class Term:
     """An interned node: `op`, `data` (what is not a term) and `children`; see the constructors."""
 
-    __slots__ = ("__weakref__", "binds", "children", "data", "free", "key", "loose", "op")
+    __slots__ = ("__weakref__", "_key", "binds", "children", "data", "free", "loose", "op")
 
     op: str
     data: Any
     children: tuple[Term, ...]
-    #: a digest of the structure: a total order that is the same in every process
-    key: bytes
+    _key: bytes | None
     #: how many indices each child binds
     binds: tuple[int, ...]
     #: one more than the largest bound index that points outside the term; 0 if closed
     loose: int
     #: free variables (as terms, with those in their sizes) and the names of applied symbols
     free: frozenset[Term | str]
+
+    @property
+    def key(self) -> bytes:
+        """A digest of the structure: a total order that is the same in every process."""
+        return self._key or _make_key(self)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("terms are immutable")
@@ -84,9 +88,6 @@ def _node(op: str, data: Any, children: tuple[Term, ...]) -> Term:
     put(t, "op", op)
     put(t, "data", data)
     put(t, "children", children)
-    text = number_text(data) if _is_long(data) else repr(data)
-    head = f"{op}|{text}|{len(children)}|".encode()
-    key = blake2b(b"".join([head, *(c.key for c in children)]), digest_size=16).digest()
     loose = data + 1 if op == "bound" else 0
     if op == "app" and isinstance(data.head, int):
         loose = data.head + 1
@@ -99,11 +100,19 @@ def _node(op: str, data: Any, children: tuple[Term, ...]) -> Term:
         for child in children:
             loose = max(loose, child.loose)
     put(t, "binds", binds)
-    put(t, "key", key)
+    put(t, "_key", None)
     put(t, "loose", loose)
     put(t, "free", _free(t))
     _TABLE[(op, data, children)] = t
     return t
+
+
+def _make_key(t: Term) -> bytes:
+    text = number_text(t.data) if _is_long(t.data) else repr(t.data)
+    head = f"{t.op}|{text}|{len(t.children)}|".encode()
+    key = blake2b(b"".join([head, *[c.key for c in t.children]]), digest_size=16).digest()
+    object.__setattr__(t, "_key", key)
+    return key
 
 
 _NOTHING: Final[frozenset[Term | str]] = frozenset()
@@ -132,6 +141,7 @@ def _is_long(data: object) -> bool:
     return max(abs(data.numerator), data.denominator).bit_length() > DECIMAL_BITS
 
 
+@cache
 def read_number(text: str) -> Fraction:
     """The number that `number_text` writes as this text."""
     if "x" not in text:
@@ -309,6 +319,9 @@ def expectation(body: Term) -> Term:
 
 
 def app(head: Head, *children: Term) -> Term:
+    known = _TABLE.get(("app", head, children))
+    if known is not None:
+        return known
     if not _is_head(head):
         raise KernelError(f"app {head.head}: {head} is not a head")
     if len(children) != head.scalars + sum(a + 1 for a in head.arities):
