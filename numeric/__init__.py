@@ -17,6 +17,15 @@ from numeric.attention import (
 )
 from numeric.feed_forward import feed_forward, feed_forward_vjp
 from numeric.gradcheck import central_difference_error, complex_step_error, directional_error
+from numeric.layer_weights import (
+    DecoderLayerWeights,
+    DecoderWeights,
+    EncoderDecoderWeights,
+    EncoderLayerWeights,
+    EncoderWeights,
+    LayerNormWeights,
+    RMSNormWeights,
+)
 from numeric.linear import linear, linear_vjp
 from numeric.masks import apply_mask, boolean_mask, causal_mask, combine_masks, padding_mask
 from numeric.moments import (
@@ -69,15 +78,32 @@ from numeric.softmax import (
     softmax_pullback,
     softmax_vjp,
 )
+from numeric.torch_weights import (
+    decoder_from_torch,
+    decoder_layer_from_torch,
+    encoder_from_torch,
+    encoder_layer_from_torch,
+    layer_norm_from_torch,
+    multi_head_from_torch,
+    torch_state_dict,
+    transformer_from_torch,
+)
 from numeric.trees import leaves, map_leaves
 from numeric.weights import FeedForwardWeights, MultiHeadWeights, head_width
 
 __all__ = [
     "AdamState",
+    "DecoderLayerWeights",
+    "DecoderWeights",
+    "EncoderDecoderWeights",
+    "EncoderLayerWeights",
+    "EncoderWeights",
     "ExactMoments",
     "FeedForwardWeights",
+    "LayerNormWeights",
     "Moments",
     "MultiHeadWeights",
+    "RMSNormWeights",
     "SampleMoments",
     "Sublayer",
     "adam_step",
@@ -94,7 +120,11 @@ __all__ = [
     "concat_heads",
     "count_attention",
     "count_feed_forward",
+    "decoder_from_torch",
+    "decoder_layer_from_torch",
     "directional_error",
+    "encoder_from_torch",
+    "encoder_layer_from_torch",
     "exact_dot_moments",
     "feed_forward",
     "feed_forward_vjp",
@@ -104,6 +134,7 @@ __all__ = [
     "head_width",
     "independent_dot_moments",
     "layer_norm",
+    "layer_norm_from_torch",
     "layer_norm_outside",
     "layer_norm_outside_vjp",
     "layer_norm_vjp",
@@ -117,6 +148,7 @@ __all__ = [
     "map_leaves",
     "multi_head_attention",
     "multi_head_attention_vjp",
+    "multi_head_from_torch",
     "padding_mask",
     "position_encoding",
     "position_encoding_vjp",
@@ -147,4 +179,6 @@ __all__ = [
     "softmax_pullback",
     "softmax_vjp",
     "split_heads",
+    "torch_state_dict",
+    "transformer_from_torch",
 ]

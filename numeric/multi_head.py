@@ -1,8 +1,9 @@
 """Multi-head attention with separate inputs for queries, keys and values (cross-attention).
 
-Row convention: query_input (..., n, d_model), key_input and value_input (..., m, d_model), with
-the same leading axes (a batch, or none).  The scores of all heads are (..., h, n, m), and a mask
-is (n, m) or has as many axes as they have, each of which may be 1.
+Row convention: query_input (..., n, d_model), key_input (..., m, d_key) and value_input
+(..., m, d_value), with the same leading axes (a batch, or none); d_key and d_value are d_model
+where all come from one model.  The scores of all heads are (..., h, n, m), and a mask is (n, m)
+or has as many axes as they have, each of which may be 1.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def attention_heads(
     *,
     mask: npt.ArrayLike | None = None,
 ) -> Array:
-    """Inputs (..., n, d_model), (..., m, d_model), (..., m, d_model) -> heads (..., h, n, d_v)."""
+    """Inputs (..., n, d_model), (..., m, d_key), (..., m, d_value) -> heads (..., h, n, d_v)."""
     inputs = _checked_inputs(query_input, key_input, value_input, weights)
     return grouped_query_attention(*_project_inputs(*inputs, weights), mask=mask)
 
@@ -55,7 +56,7 @@ def multi_head_attention(
     *,
     mask: npt.ArrayLike | None = None,
 ) -> Array:
-    """Inputs (..., n, d_model), (..., m, d_model), (..., m, d_model) -> (..., n, d_model)."""
+    """Inputs (..., n, d_model), (..., m, d_key), (..., m, d_value) -> (..., n, d_model)."""
     heads = attention_heads(query_input, key_input, value_input, weights, mask=mask)
     return linear(concat_heads(heads), weights.w_o, weights.b_o)
 
@@ -116,9 +117,9 @@ def _checked_inputs(
     value_input, d_model = as_floating(value_input), weights.d_model
     require_shape("query_input", query_input, {"n": None, "d_model": d_model}, leading=None)
     leading = query_input.shape[:-2]
-    require_shape("key_input", key_input, {"m": None, "d_model": d_model}, leading=leading)
-    m = key_input.shape[-2]
-    require_shape("value_input", value_input, {"m": m, "d_model": d_model}, leading=leading)
+    require_shape("key_input", key_input, {"m": None, "d_key": weights.d_key}, leading=leading)
+    axes = {"m": key_input.shape[-2], "d_value": weights.d_value}
+    require_shape("value_input", value_input, axes, leading=leading)
     return query_input, key_input, value_input
 
 

@@ -68,7 +68,9 @@ def count_attention(
     """
     query_input, key_input = as_floating(query_input), as_floating(key_input)
     require_shape("query_input", query_input, {"n": None, "d_model": weights.d_model})
-    require_shape("key_input", key_input, {"m": None, "d_model": weights.d_model})
+    if weights.d_key != weights.d_value:
+        raise ValueError(f"d_value={weights.d_value}; expected d_key={weights.d_key}")
+    require_shape("key_input", key_input, {"m": None, "d_key": weights.d_key})
     if weights.g != weights.h:
         raise ValueError(f"weights has g={weights.g} heads of keys; expected h={weights.h}")
     stages: Operations = {}

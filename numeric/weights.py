@@ -54,10 +54,12 @@ class Weights:
 class MultiHeadWeights(Weights):
     """Multi-head attention; `w_q[i]` is the query matrix of head i.
 
-    w_q (h, d_model, d_k), w_k (g, d_model, d_k), w_v (g, d_model, d_v), w_o (h*d_v, d_model);
+    w_q (h, d_model, d_k), w_k (g, d_key, d_k), w_v (g, d_value, d_v), w_o (h*d_v, d_model);
     biases b_q (h, d_k), b_k (g, d_k), b_v (g, d_v), b_o (d_model,), each None if absent.
     Rows i*d_v to (i+1)*d_v of w_o belong to head i.  g is h unless heads share keys and values:
-    then g divides h, and head i reads those of i // (h/g) (grouped-query attention).
+    then g divides h, and head i reads those of i // (h/g) (grouped-query attention).  d_key and
+    d_value, the widths of the inputs for keys and values, are d_model unless these come from
+    somewhere else.
     """
 
     w_q: Array
@@ -71,9 +73,9 @@ class MultiHeadWeights(Weights):
 
     def __post_init__(self) -> None:
         h, d_model, d_k = self._adopt("w_q", {"h": None, "d_model": None, "d_k": None})
-        g = self._adopt("w_k", {"g": None, "d_model": d_model, "d_k": d_k})[0]
+        g = self._adopt("w_k", {"g": None, "d_key": None, "d_k": d_k})[0]
         require_group(g, h)
-        d_v = self._adopt("w_v", {"g": g, "d_model": d_model, "d_v": None})[-1]
+        d_v = self._adopt("w_v", {"g": g, "d_value": None, "d_v": None})[-1]
         self._adopt("w_o", {"h*d_v": h * d_v, "d_model": d_model})
         self._adopt_optional("b_q", {"h": h, "d_k": d_k})
         self._adopt_optional("b_k", {"g": g, "d_k": d_k})
@@ -94,6 +96,14 @@ class MultiHeadWeights(Weights):
         return int(self.w_q.shape[1])
 
     @property
+    def d_key(self) -> int:
+        return int(self.w_k.shape[1])
+
+    @property
+    def d_value(self) -> int:
+        return int(self.w_v.shape[1])
+
+    @property
     def d_k(self) -> int:
         return int(self.w_q.shape[2])
 
@@ -111,21 +121,26 @@ class MultiHeadWeights(Weights):
         d_v: int | None = None,
         bias: bool = False,
         g: int | None = None,
+        d_key: int | None = None,
+        d_value: int | None = None,
     ) -> Self:
         """Random weights; d_k and d_v are d_model / h unless given, and need not divide d_model.
 
-        g heads of keys and values, h unless given.
+        g heads of keys and values, h unless given; d_key and d_value are d_model unless given.
         """
+        d_key = d_model if d_key is None else d_key
+        d_value = d_model if d_value is None else d_value
         d_k = head_width(d_model, h) if d_k is None else d_k
         d_v = head_width(d_model, h) if d_v is None else d_v
-        for name, size in {"d_model": d_model, "h": h, "d_k": d_k, "d_v": d_v}.items():
+        sizes = {"d_model": d_model, "h": h, "d_k": d_k, "d_v": d_v}
+        for name, size in (sizes | {"d_key": d_key, "d_value": d_value}).items():
             require_positive(name, size)
         g = h if g is None else g
         require_group(g, h)
         return cls(
             w_q=_normal(rng, d_model, (h, d_model, d_k)),
-            w_k=_normal(rng, d_model, (g, d_model, d_k)),
-            w_v=_normal(rng, d_model, (g, d_model, d_v)),
+            w_k=_normal(rng, d_key, (g, d_key, d_k)),
+            w_v=_normal(rng, d_value, (g, d_value, d_v)),
             w_o=_normal(rng, h * d_v, (h * d_v, d_model)),
             b_q=_normal(rng, 1, (h, d_k)) if bias else None,
             b_k=_normal(rng, 1, (g, d_k)) if bias else None,

@@ -166,11 +166,11 @@ def test_float32_stays_float32(bias, rng):
             ((3, 11), (5, 12), (5, 12)),
             r"query_input has shape \(3, 11\); expected \(\.\.\., n, d_m",
         ),
-        (((3, 12), (5, 2), (5, 12)), r"key_input has shape \(5, 2\); expected \(m, d_model=12"),
-        (((3, 12), (5, 12), (3, 12)), r"value_input has shape \(3, 12\); expected \(m=5, d_model"),
+        (((3, 12), (5, 2), (5, 12)), r"key_input has shape \(5, 2\); expected \(m, d_key=12"),
+        (((3, 12), (5, 12), (3, 12)), r"value_input has shape \(3, 12\); expected \(m=5, d_value"),
         (
             ((2, 3, 12), (5, 12), (5, 12)),
-            r"key_input has shape \(5, 12\); expected \(2, m, d_model",
+            r"key_input has shape \(5, 12\); expected \(2, m, d_key",
         ),
         (((12,), (5, 12), (5, 12)), r"query_input has shape \(12,\)"),
     ],
@@ -194,3 +194,22 @@ def test_cotangent_of_another_shape(rng):
 def test_columns_that_do_not_split():
     with pytest.raises(ValueError, match="concatenated has 12 columns; expected a multiple of h=5"):
         split_heads(np.zeros((3, 12)), 5)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_keys_and_values_made_of_other_widths(bias, rng):
+    weights = MultiHeadWeights.init(rng, 12, 4, 3, 2, bias=bias, d_key=5, d_value=7)
+    shapes = ((3, 12), (6, 5), (6, 7))
+    arguments = (*(rng.standard_normal(shape) for shape in shapes), weights)
+    assert (weights.d_model, weights.d_key, weights.d_value) == (12, 5, 7)
+    np.testing.assert_allclose(
+        multi_head_attention(*arguments), numeric_loops.multi_head(*arguments), atol=1e-12
+    )
+    functions = multi_head_attention, multi_head_attention_vjp
+    assert complex_step_error(*functions, arguments, rng) < 1e-13
+    message = r"key_input has shape \(6, 12\); expected \(m, d_key=5\)"
+    with pytest.raises(ValueError, match=message):
+        multi_head_attention(arguments[0], np.zeros((6, 12)), arguments[2], weights)
+    message = r"value_input has shape \(6, 5\); expected \(m=6, d_value=7\)"
+    with pytest.raises(ValueError, match=message):
+        multi_head_attention(arguments[0], arguments[1], arguments[1], weights)

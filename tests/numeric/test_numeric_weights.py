@@ -83,7 +83,7 @@ def test_a_transposed_field_is_refused(name, rng):
 
 def test_projections_in_column_convention_are_refused(rng):
     weights = MultiHeadWeights.init(rng, 12, 4, 3, 2)
-    message = r"w_k has shape \(4, 3, 12\); expected \(g, d_model=12, d_k=3\)"
+    message = r"w_k has shape \(4, 3, 12\); expected \(g, d_key, d_k=3\)"
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(weights, w_k=weights.w_k.swapaxes(1, 2))
     feed_forward = FeedForwardWeights.init(rng, 5, 7)
@@ -101,7 +101,7 @@ def test_heads_of_keys_and_values_are_shared_evenly(rng):
             MultiHeadWeights.init(rng, 12, 4, g=g)
     with pytest.raises(ValueError, match="keys have g=3 heads, which do not divide the h=4 heads"):
         dataclasses.replace(weights, w_k=np.zeros((3, 12, 3)))
-    message = r"w_v has shape \(4, 12, 2\); expected \(g=2, d_model=12, d_v\)"
+    message = r"w_v has shape \(4, 12, 2\); expected \(g=2, d_value, d_v\)"
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(weights, w_v=np.zeros((4, 12, 2)))
 
