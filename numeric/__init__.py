@@ -5,7 +5,26 @@ cotangent of the output, and returns the gradients of the arguments. float64 unl
 float16 is computed, and comes back, in float32.
 """
 
-from numeric.activations import leaky_relu, leaky_relu_vjp, relu, relu_vjp
+from numeric.activations import (
+    GELU,
+    GELU_TANH,
+    RELU,
+    SIGMOID,
+    SILU,
+    Activation,
+    gelu,
+    gelu_tanh,
+    gelu_tanh_vjp,
+    gelu_vjp,
+    leaky_relu,
+    leaky_relu_vjp,
+    relu,
+    relu_vjp,
+    sigmoid,
+    sigmoid_vjp,
+    silu,
+    silu_vjp,
+)
 from numeric.attention import (
     attention_weights,
     grouped_query_attention,
@@ -15,7 +34,13 @@ from numeric.attention import (
     scaled_scores,
     scaled_scores_vjp,
 )
-from numeric.feed_forward import feed_forward, feed_forward_vjp
+from numeric.embedding import embedding, embedding_vjp, tied_logits, tied_logits_vjp
+from numeric.feed_forward import (
+    feed_forward,
+    feed_forward_vjp,
+    gated_feed_forward,
+    gated_feed_forward_vjp,
+)
 from numeric.gradcheck import central_difference_error, complex_step_error, directional_error
 from numeric.layer_weights import (
     DecoderLayerWeights,
@@ -27,6 +52,7 @@ from numeric.layer_weights import (
     RMSNormWeights,
 )
 from numeric.linear import linear, linear_vjp
+from numeric.losses import cross_entropy, cross_entropy_vjp
 from numeric.masks import apply_mask, boolean_mask, causal_mask, combine_masks, padding_mask
 from numeric.moments import (
     ExactMoments,
@@ -71,6 +97,7 @@ from numeric.residual import (
     residual_stack_vjp,
     residual_vjp,
 )
+from numeric.rotary import rotary_encoding, rotary_encoding_vjp
 from numeric.softmax import (
     log_softmax,
     log_softmax_vjp,
@@ -89,9 +116,20 @@ from numeric.torch_weights import (
     transformer_from_torch,
 )
 from numeric.trees import leaves, map_leaves
-from numeric.weights import FeedForwardWeights, MultiHeadWeights, head_width
+from numeric.weights import (
+    FeedForwardWeights,
+    GatedFeedForwardWeights,
+    MultiHeadWeights,
+    head_width,
+)
 
 __all__ = [
+    "GELU",
+    "GELU_TANH",
+    "RELU",
+    "SIGMOID",
+    "SILU",
+    "Activation",
     "AdamState",
     "DecoderLayerWeights",
     "DecoderWeights",
@@ -100,6 +138,7 @@ __all__ = [
     "EncoderWeights",
     "ExactMoments",
     "FeedForwardWeights",
+    "GatedFeedForwardWeights",
     "LayerNormWeights",
     "Moments",
     "MultiHeadWeights",
@@ -120,15 +159,25 @@ __all__ = [
     "concat_heads",
     "count_attention",
     "count_feed_forward",
+    "cross_entropy",
+    "cross_entropy_vjp",
     "decoder_from_torch",
     "decoder_layer_from_torch",
     "directional_error",
+    "embedding",
+    "embedding_vjp",
     "encoder_from_torch",
     "encoder_layer_from_torch",
     "exact_dot_moments",
     "feed_forward",
     "feed_forward_vjp",
     "frequencies",
+    "gated_feed_forward",
+    "gated_feed_forward_vjp",
+    "gelu",
+    "gelu_tanh",
+    "gelu_tanh_vjp",
+    "gelu_vjp",
     "grouped_query_attention",
     "grouped_query_attention_vjp",
     "head_width",
@@ -165,6 +214,8 @@ __all__ = [
     "residual_vjp",
     "rms_norm",
     "rms_norm_vjp",
+    "rotary_encoding",
+    "rotary_encoding_vjp",
     "sample_dot_products",
     "sample_moments",
     "scaled_dot_product_attention",
@@ -175,10 +226,16 @@ __all__ = [
     "self_attention_vjp",
     "sgd_step",
     "shift_matrix",
+    "sigmoid",
+    "sigmoid_vjp",
+    "silu",
+    "silu_vjp",
     "softmax",
     "softmax_pullback",
     "softmax_vjp",
     "split_heads",
+    "tied_logits",
+    "tied_logits_vjp",
     "torch_state_dict",
     "transformer_from_torch",
 ]

@@ -62,3 +62,14 @@ def require_group(g: int, h: int) -> None:
 def transpose(array: Array) -> Array:
     """(..., a, b) -> (..., b, a)."""
     return np.swapaxes(array, -1, -2)
+
+
+def as_indices(name: str, values: npt.ArrayLike, size: int) -> npt.NDArray[np.integer[Any]]:
+    """`values` as an array of integers from 0 to size-1; NumPy would count negative ones back."""
+    indices = np.asarray(values)
+    if indices.dtype.kind not in "iu":
+        raise ValueError(f"{name} has dtype {indices.dtype}; expected integers")
+    outside = (indices < 0) | (indices >= size)
+    if outside.any():
+        raise ValueError(f"{name} holds {indices[outside][0]}; expected 0 to {size - 1}")
+    return indices

@@ -1,33 +1,74 @@
-"""The position-wise feed-forward network with ReLU."""
+"""The position-wise feed-forward network, plain (with ReLU unless told otherwise) and gated."""
 
 from __future__ import annotations
 
 import numpy.typing as npt
 
-from numeric.activations import relu, relu_vjp
+from numeric.activations import RELU, SILU, Activation
 from numeric.arrays import Array, as_floating, require_shape
 from numeric.linear import linear, linear_vjp
-from numeric.weights import FeedForwardWeights
+from numeric.weights import FeedForwardWeights, GatedFeedForwardWeights
 
 
-def feed_forward(x: npt.ArrayLike, weights: FeedForwardWeights) -> Array:
+def feed_forward(
+    x: npt.ArrayLike, weights: FeedForwardWeights, *, activation: Activation = RELU
+) -> Array:
     """x (..., d_model) -> (..., d_model), every token by itself."""
     x = as_floating(x)
     require_shape("x", x, {"d_model": weights.d_model}, leading=None)
-    hidden = relu(linear(x, weights.w_1, weights.b_1))
+    hidden = activation.forward(linear(x, weights.w_1, weights.b_1))
     return linear(hidden, weights.w_2, weights.b_2)
 
 
 def feed_forward_vjp(
-    x: npt.ArrayLike, weights: FeedForwardWeights, cotangent: npt.ArrayLike
+    x: npt.ArrayLike,
+    weights: FeedForwardWeights,
+    cotangent: npt.ArrayLike,
+    *,
+    activation: Activation = RELU,
 ) -> tuple[Array, FeedForwardWeights]:
     """cotangent (..., d_model) -> gradients of x and of the weights (0 through ReLU at a kink)."""
     x, cotangent = as_floating(x), as_floating(cotangent)
     require_shape("x", x, {"d_model": weights.d_model}, leading=None)
     require_shape("cotangent", cotangent, {}, leading=x.shape)
     pre_activation = linear(x, weights.w_1, weights.b_1)
-    hidden = relu(pre_activation)
+    hidden = activation.forward(pre_activation)
     grad_hidden, w_2, b_2 = linear_vjp(hidden, weights.w_2, weights.b_2, cotangent)
-    grad_pre_activation = relu_vjp(pre_activation, grad_hidden)
+    grad_pre_activation = activation.vjp(pre_activation, grad_hidden)
     grad_x, w_1, b_1 = linear_vjp(x, weights.w_1, weights.b_1, grad_pre_activation)
     return grad_x, FeedForwardWeights(w_1, w_2, b_1, b_2)
+
+
+def gated_feed_forward(
+    x: npt.ArrayLike, weights: GatedFeedForwardWeights, *, activation: Activation = SILU
+) -> Array:
+    """x (..., d_model) -> (..., d_model): (activation(x w_gate) * (x w_up)) w_down.
+
+    With SiLU this is SwiGLU, with GELU GEGLU, with ReLU ReGLU, with the sigmoid GLU.
+    Source: Shazeer, GLU variants improve Transformer.
+    """
+    x = as_floating(x)
+    require_shape("x", x, {"d_model": weights.d_model}, leading=None)
+    gate = activation.forward(linear(x, weights.w_gate, weights.b_gate))
+    return linear(gate * linear(x, weights.w_up, weights.b_up), weights.w_down, weights.b_down)
+
+
+def gated_feed_forward_vjp(
+    x: npt.ArrayLike,
+    weights: GatedFeedForwardWeights,
+    cotangent: npt.ArrayLike,
+    *,
+    activation: Activation = SILU,
+) -> tuple[Array, GatedFeedForwardWeights]:
+    """cotangent (..., d_model) -> gradients of x and of the weights."""
+    x, cotangent = as_floating(x), as_floating(cotangent)
+    require_shape("x", x, {"d_model": weights.d_model}, leading=None)
+    require_shape("cotangent", cotangent, {}, leading=x.shape)
+    pre_activation = linear(x, weights.w_gate, weights.b_gate)
+    gate, up = activation.forward(pre_activation), linear(x, weights.w_up, weights.b_up)
+    grad_hidden, w_down, b_down = linear_vjp(gate * up, weights.w_down, weights.b_down, cotangent)
+    grad_gate = activation.vjp(pre_activation, grad_hidden * up)
+    through_gate, w_gate, b_gate = linear_vjp(x, weights.w_gate, weights.b_gate, grad_gate)
+    through_up, w_up, b_up = linear_vjp(x, weights.w_up, weights.b_up, grad_hidden * gate)
+    gradient = GatedFeedForwardWeights(w_gate, w_up, w_down, b_gate, b_up, b_down)
+    return through_gate + through_up, gradient

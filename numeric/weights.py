@@ -185,6 +185,49 @@ class FeedForwardWeights(Weights):
         )
 
 
+@dataclass(frozen=True, eq=False)
+class GatedFeedForwardWeights(Weights):
+    """w_gate and w_up (d_model, d_ff), w_down (d_ff, d_model); b_gate and b_up (d_ff,),
+    b_down (d_model,), None if absent."""
+
+    w_gate: Array
+    w_up: Array
+    w_down: Array
+    b_gate: Array | None = None
+    b_up: Array | None = None
+    b_down: Array | None = None
+
+    def __post_init__(self) -> None:
+        d_model, d_ff = self._adopt("w_gate", {"d_model": None, "d_ff": None})
+        self._adopt("w_up", {"d_model": d_model, "d_ff": d_ff})
+        self._adopt("w_down", {"d_ff": d_ff, "d_model": d_model})
+        self._adopt_optional("b_gate", {"d_ff": d_ff})
+        self._adopt_optional("b_up", {"d_ff": d_ff})
+        self._adopt_optional("b_down", {"d_model": d_model})
+
+    @property
+    def d_model(self) -> int:
+        return int(self.w_gate.shape[0])
+
+    @property
+    def d_ff(self) -> int:
+        return int(self.w_gate.shape[1])
+
+    @classmethod
+    def init(cls, rng: np.random.Generator, d_model: int, d_ff: int, bias: bool = False) -> Self:
+        """Random weights, without biases unless asked for."""
+        require_positive("d_model", d_model)
+        require_positive("d_ff", d_ff)
+        return cls(
+            w_gate=_normal(rng, d_model, (d_model, d_ff)),
+            w_up=_normal(rng, d_model, (d_model, d_ff)),
+            w_down=_normal(rng, d_ff, (d_ff, d_model)),
+            b_gate=_normal(rng, 1, (d_ff,)) if bias else None,
+            b_up=_normal(rng, 1, (d_ff,)) if bias else None,
+            b_down=_normal(rng, 1, (d_model,)) if bias else None,
+        )
+
+
 def _normal(rng: np.random.Generator, fan_in: int, shape: tuple[int, ...]) -> Array:
     """Variance 1/fan_in keeps activations of order 1. Biases are drawn too, because a zero bias
     would hide that it is forgotten."""
