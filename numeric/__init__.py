@@ -34,7 +34,24 @@ from numeric.attention import (
     scaled_scores,
     scaled_scores_vjp,
 )
+from numeric.blocks import LayerOptions
+from numeric.decoder import (
+    decoder,
+    decoder_layer,
+    decoder_layer_pullback,
+    decoder_layer_vjp,
+    decoder_pullback,
+    decoder_vjp,
+)
 from numeric.embedding import embedding, embedding_vjp, tied_logits, tied_logits_vjp
+from numeric.encoder import (
+    encoder,
+    encoder_layer,
+    encoder_layer_pullback,
+    encoder_layer_vjp,
+    encoder_pullback,
+    encoder_vjp,
+)
 from numeric.feed_forward import (
     feed_forward,
     feed_forward_vjp,
@@ -140,6 +157,7 @@ __all__ = [
     "FeedForwardWeights",
     "GatedFeedForwardWeights",
     "LayerNormWeights",
+    "LayerOptions",
     "Moments",
     "MultiHeadWeights",
     "RMSNormWeights",
@@ -161,13 +179,25 @@ __all__ = [
     "count_feed_forward",
     "cross_entropy",
     "cross_entropy_vjp",
+    "decoder",
     "decoder_from_torch",
+    "decoder_layer",
     "decoder_layer_from_torch",
+    "decoder_layer_pullback",
+    "decoder_layer_vjp",
+    "decoder_pullback",
+    "decoder_vjp",
     "directional_error",
     "embedding",
     "embedding_vjp",
+    "encoder",
     "encoder_from_torch",
+    "encoder_layer",
     "encoder_layer_from_torch",
+    "encoder_layer_pullback",
+    "encoder_layer_vjp",
+    "encoder_pullback",
+    "encoder_vjp",
     "exact_dot_moments",
     "feed_forward",
     "feed_forward_vjp",
