@@ -163,8 +163,15 @@ def _prime_factors(n: int) -> tuple[tuple[int, int], ...] | None:
     return tuple(out)
 
 
-#: A normal form and the evaluations that it took.
-_Known = tuple[Poly, frozenset[str]]
+@dataclass(slots=True)
+class _Known:
+    """A normal form, the evaluations that it took, and its term where that has been asked for."""
+
+    poly: Poly
+    used: frozenset[str] = frozenset()
+    term: Term | None = None
+
+
 #: Normal forms by facts and term.
 _SHARED: Final[dict[object, dict[Term, _Known]]] = {}
 
@@ -180,7 +187,7 @@ class Normaliser:
     signs: dict[Term, Sign] = field(default_factory=dict)
     integers: frozenset[Term] = frozenset()
     used: set[str] = field(default_factory=set)
-    _memo: dict[Term, Poly] = field(default_factory=dict)
+    _memo: dict[Term, _Known] = field(default_factory=dict)
     _fresh: count[int] = field(default_factory=count)
     _shared: dict[Term, _Known] = field(init=False)
 
@@ -192,16 +199,25 @@ class Normaliser:
 
     def poly(self, t: Term) -> Poly:
         """The normal form of a real-valued term without loose indices."""
+        return self._known(t).poly
+
+    def term(self, t: Term) -> Term:
+        known = self._known(t)
+        if known.term is None:
+            known.term = to_term(known.poly)
+        return known.term
+
+    def _known(self, t: Term) -> _Known:
         if not T.is_reserved(t):
-            return self._known(t)
+            return self._common(t)
         found = self._memo.get(t)
         if found is None:
             if t.loose or _has_names_at_rest(t):
                 raise T.KernelError(f"normal form: {t} has an index outside its sum")
-            found = self._memo[t] = MappingProxyType(self._poly(t))
+            found = self._memo[t] = _Known(MappingProxyType(self._poly(t)))
         return found
 
-    def _known(self, t: Term) -> Poly:
+    def _common(self, t: Term) -> _Known:
         """The normal form of a term without reserved names, computed once for given facts.
 
         It depends on the term and the facts alone: the work on it starts with fresh names of its
@@ -212,13 +228,10 @@ class Normaliser:
             if t.loose:
                 raise T.KernelError(f"normal form: {t} has an index outside its sum")
             work = Normaliser(self.signs, self.integers)
-            found = MappingProxyType(work._poly(t)), frozenset(work.used)
+            found = _Known(MappingProxyType(work._poly(t)), frozenset(work.used))
             work._shared[t] = found  # under the facts that `work` had, whatever became of ours
-        self.used |= found[1]
-        return found[0]
-
-    def term(self, t: Term) -> Term:
-        return to_term(self.poly(t))
+        self.used |= found.used
+        return found
 
     def same(self, a: Term, b: Term) -> bool:
         return a is b or not plus(self.poly(a), self.poly(b), -1)
