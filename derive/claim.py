@@ -7,7 +7,7 @@ cannot be constructed.  The expected verdict is compared with the result and nev
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,6 +72,26 @@ class Correction:
     defined: Argument | None = None
 
 
+@dataclass(frozen=True)
+class Mutation:
+    """A mistake that is easily made in a claim, and has to be caught.
+
+    `says` names it in words.  `statement` is what would then be claimed, under the hypotheses
+    `given` if those are changed as well: it must not be provable.  `twin` is the claim's twin with
+    the mistake made in the numbers: it must disagree.  At least one of the two is given.
+    """
+
+    says: str
+    statement: Any = None
+    given: tuple[Given, ...] | None = None
+    twin: Twin | None = None
+    counterexample: Example | None = None
+
+    def __post_init__(self) -> None:
+        if self.statement is None and self.given is None and self.twin is None:
+            raise ValueError(f"the mutation {self.says!r} changes nothing")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     """One statement of a source.
@@ -81,6 +101,7 @@ class Claim:
     the statement as its conclusion; without one the automatic prover is asked.  A claim that is
     meant to be false gives `counterexample` and, where one exists, `correction`.  `defined`
     proves an obligation of well-definedness that does not follow from sorts and hypotheses.
+    `mutations` makes the mistakes that have to be caught; it is called where they are asked for.
     """
 
     id: str
@@ -96,6 +117,7 @@ class Claim:
     correction: Correction | None = None
     defined: Argument | None = None
     twin: Twin | None = None
+    mutations: Callable[[], Sequence[Mutation]] | None = None
     remark: str = ""
     reason: str = ""
     module: str = field(default="", compare=False)

@@ -149,6 +149,9 @@ def _parser() -> _Parser:
         "--fresh", action="store_true", help="find every proof again instead of recalling it"
     )
     verify.add_argument(
+        "--mutations", action="store_true", help="make the mistakes that have to be caught, too"
+    )
+    verify.add_argument(
         "--jobs", metavar="N", type=_positive, default=_processors(),
         help="processes (as many as there are processors, at most 4)",
     )  # fmt: skip
@@ -282,11 +285,11 @@ def _show(args: argparse.Namespace) -> int:
     if args.axioms:
         _write(terminal.trusted_base(_style()))
         return 0
-    return _show_results(_settled([args.id]))
+    return _show_results(_settled([args.id], mutations=True))
 
 
 def _show_claims(claims: Sequence[Claim]) -> int:
-    return _show_results(_results(claims))
+    return _show_results(_results(claims, mutations=True))
 
 
 def _show_results(results: Sequence[Result]) -> int:
@@ -305,7 +308,7 @@ def _verify(args: argparse.Namespace) -> int:
     to_file = None if args.json in {None, "-"} else _File("--json", args.json)
     start = time.perf_counter()
     results = _settled(args.patterns, fresh=args.fresh, seed=args.seed, jobs=args.jobs,
-                       time_limit=args.time_limit)  # fmt: skip
+                       time_limit=args.time_limit, mutations=args.mutations)  # fmt: skip
     seconds = time.perf_counter() - start
     if args.json is not None:
         found = jsonout.dumps(jsonout.results_object(results, seed=args.seed, seconds=seconds))
@@ -320,7 +323,7 @@ def _report(args: argparse.Namespace) -> int:
 
     out = Path(args.out)
     _refuse_no_folder(out)
-    results = _settled(args.patterns, seed=args.seed)
+    results = _settled(args.patterns, seed=args.seed, mutations=True)
     with _one_line(f"--out {out}", report.ReportError):
         tex = report.write_report(results, out, seed=args.seed, versions=_versions())
     written = [tex]
@@ -389,12 +392,16 @@ def _settled(patterns: Sequence[str], *, fresh: bool = False, **options: Any) ->
         return _results(_chosen(patterns), store=kept, replay=checkers, **options)
 
 
-def _results(claims: Sequence[Claim], **options: Any) -> list[Result]:
+def _results(claims: Sequence[Claim], *, mutations: bool = False, **options: Any) -> list[Result]:
     from derive import runner
+    from derive.mutations import with_mutations
 
-    options.setdefault("jobs", _processors())
+    jobs = options.setdefault("jobs", _processors())
     with _progress() as progress:
-        return runner.verify(claims, progress=progress, **options)
+        results = runner.verify(claims, progress=progress, **options)
+    if not mutations:
+        return results
+    return with_mutations(results, claims, seed=options.get("seed", 0), jobs=jobs)
 
 
 @contextlib.contextmanager

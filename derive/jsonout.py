@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from derive import plain_math
 from derive.places import Place, about, whole
-from derive.result import CounterexampleView, Result, Source, TwinStatus, TwinView, Verdict
+from derive.result import (
+    CounterexampleView,
+    MutationView,
+    Result,
+    Source,
+    TwinStatus,
+    TwinView,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from derive.claim import Claim
@@ -71,6 +79,7 @@ def summary(results: Sequence[Result]) -> dict[str, int]:
 
 
 def _result(r: Result) -> dict[str, Any]:
+    made = {"mutations": [_mutation(m) for m in r.mutations]} if r.mutations else {}
     return {
         "id": r.id,
         "title": r.title,
@@ -91,6 +100,19 @@ def _result(r: Result) -> dict[str, Any]:
             "symbolic": _seconds(r.seconds_symbolic),
             "numeric": _seconds(r.seconds_numeric),
         },
+        **made,
+    }
+
+
+def _mutation(m: MutationView) -> dict[str, Any]:
+    example = () if m.counterexample is None else (m.counterexample,)
+    return {
+        "says": m.says,
+        "statement": m.statement or None,
+        "verdict": None if m.verdict is None else m.verdict.value,
+        "counterexample": _counterexample(example),
+        "twin": _twin(m.twin),
+        "caught_by": m.caught_by,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -122,6 +122,38 @@ class TwinView:
 
 
 @dataclass(frozen=True)
+class MutationView:
+    """A mistake, and what became of it.
+
+    `verdict` is that of the mistaken statement, None where only the numbers are mistaken; a
+    refuted one has its counterexample.
+    """
+
+    says: str
+    statement: str = ""
+    verdict: Verdict | None = None
+    counterexample: CounterexampleView | None = None
+    twin: TwinView = TwinView(TwinStatus.NONE)
+
+    @property
+    def caught(self) -> bool:
+        """Whether nothing lets the mistake pass: neither a proof nor the twin that has it."""
+        proved = self.verdict in (Verdict.PROVED, Verdict.CONDITIONAL)
+        return not proved and self.twin.status is not TwinStatus.AGREES
+
+    @property
+    def caught_by(self) -> str:
+        """What catches it: "counterexample", "no proof", "twin", or two of them; or "nothing"."""
+        if not self.caught:
+            return "nothing"
+        ways = {Verdict.REFUTED: ["counterexample"], Verdict.UNDECIDED: ["no proof"]}
+        found = [] if self.verdict is None else list(ways[self.verdict])
+        if self.twin.status is TwinStatus.DISAGREES:
+            found.append("twin")
+        return " and ".join(found)
+
+
+@dataclass(frozen=True)
 class Result:
     """Everything known about one claim after proof, replay and twin.
 
@@ -150,6 +182,7 @@ class Result:
     reason: str = ""
     remark: str = ""
     ranges: str = ""
+    mutations: tuple[MutationView, ...] = ()
     seconds_symbolic: float = 0.0
     seconds_numeric: float = 0.0
 
@@ -159,8 +192,8 @@ class Result:
 
 
 def to_plain(result: Result) -> dict[str, Any]:
-    """A result as JSON data."""
-    return asdict(result)
+    """A result as JSON data, without the mutations: those are made when they are asked for."""
+    return asdict(replace(result, mutations=()))
 
 
 def from_plain(data: dict[str, Any]) -> Result:
@@ -179,6 +212,7 @@ def from_plain(data: dict[str, Any]) -> Result:
             "axioms": tuple(AxiomView(**a) for a in data["axioms"]),
             "counterexamples": tuple(CounterexampleView(**c) for c in data["counterexamples"]),
             "correction_steps": tuple(StepView(**s) for s in data["correction_steps"]),
+            "mutations": (),
             "twin": TwinView(
                 **{
                     **twin,

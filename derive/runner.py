@@ -168,8 +168,13 @@ def _recalled(claim: Claim, entry: Any) -> Settled:
 
 
 def failed(results: Sequence[Result]) -> bool:
-    """Whether a verdict is unexpected or a twin disagrees."""
-    return any(r.unexpected or r.twin.status is TwinStatus.DISAGREES for r in results)
+    """Whether a verdict is unexpected, a twin disagrees or a mutation is not caught."""
+    return any(
+        r.unexpected
+        or r.twin.status is TwinStatus.DISAGREES
+        or not all(m.caught for m in r.mutations)
+        for r in results
+    )
 
 
 # ---------------------------------------------------------------------------- one claim
@@ -376,7 +381,7 @@ def _help(tasks: Sequence[_Task], taken: Any, sender: Any) -> None:
 
 
 def _unsent(done: _Done, error: Exception) -> _Done:
-    return _Done(None, f"raised {_described(error)}", False, done.seconds)
+    return _Done(None, f"raised {described(error)}", False, done.seconds)
 
 
 def _fork(process: Any) -> None:
@@ -407,7 +412,7 @@ def _here(task: _Task) -> _Done:
     except _TimeUp:
         why, over_time = _over(task), True
     except (Exception, SystemExit) as error:
-        why = f"raised {_described(error)}"
+        why = f"raised {described(error)}"
     return _Done(value, why, over_time, time.perf_counter() - start)
 
 
@@ -435,7 +440,7 @@ def _limited(seconds: float | None) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _described(error: BaseException) -> str:
+def described(error: BaseException) -> str:
     """The exception in one line, with the place in the script that led to it."""
     text = " ".join(str(error).split())
     head = type(error).__name__ + (f": {text}" if text else "")

@@ -15,6 +15,7 @@ from derive.report import wording
 from derive.result import (
     CounterexampleView,
     HypothesisView,
+    MutationView,
     Result,
     StepView,
     TwinStatus,
@@ -275,9 +276,18 @@ def show(r: Result, style: Style) -> str:
         lines += _labelled("Correction", _formula(style.math(r.correction)))
         lines += _labelled("", _steps(r.correction_steps, style))
     lines += _labelled("Numeric twin", _twin(r.twin, style))
+    lines += _labelled("Mutations", _flat(_mutation(m, style) for m in r.mutations))
     if r.remark:
         lines += _labelled("Remark", _body(style.prose(r.remark)))
     return _text(lines)
+
+
+def _mutation(m: MutationView, style: Style) -> list[str]:
+    return [
+        *_body(style.prose(m.says)),
+        *(_formula(style.math(m.statement)) if m.statement else ()),
+        *wrap(f"caught by: {m.caught_by}", "    ", width=WIDTH - LABEL),
+    ]
 
 
 def _flat(groups: Iterable[list[str]]) -> list[str]:
@@ -395,7 +405,8 @@ _TWIN_MARK: Final = {
 
 
 def _is_trouble(r: Result) -> bool:
-    return r.unexpected or r.twin.status is TwinStatus.DISAGREES
+    disagrees = r.twin.status is TwinStatus.DISAGREES
+    return r.unexpected or disagrees or not all(m.caught for m in r.mutations)
 
 
 def _summary(results: Sequence[Result], run: str = "") -> list[str]:
@@ -408,8 +419,16 @@ def _summary(results: Sequence[Result], run: str = "") -> list[str]:
     return [
         *wrap(f"{_number(len(results), 'claim')}: {found or 'none'}.", rest="  "),
         f"Verdicts: {verdicts}.  Twins: {twins}.",
+        *_caught(results),
         f"Proof logs of {replayed} replayed in a fresh process.  {run}".rstrip(),
     ]
+
+
+def _caught(results: Sequence[Result]) -> list[str]:
+    made = [m for r in results for m in r.mutations]
+    missed = sum(not m.caught for m in made)
+    found = f"{missed} not caught" if missed else "all caught"
+    return [f"Mutations: {len(made)}, {found}."] if made else []
 
 
 def _trouble(results: Sequence[Result], style: Style) -> list[str]:
@@ -426,6 +445,8 @@ def _trouble(results: Sequence[Result], style: Style) -> list[str]:
         if r.twin.status is TwinStatus.DISAGREES:
             text = f"the numeric twin disagrees: {style.prose(r.twin.reason)}"
             lines += wrap(text, "  ", "    ")
+        for m in (m for m in r.mutations if not m.caught):
+            lines += wrap(f"the mutation is not caught: {style.prose(m.says)}", "  ", "    ")
     return lines
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 
 from derive import latex
-from derive.claim import Added, Claim, Correction, Example, Given, Notation
+from derive.claim import Added, Claim, Correction, Example, Given, Mutation, Notation
 from derive.claims import DERIVATIONS, INTERVIEW
 from derive.kernel.rules import Theorem
 from derive.language import (
@@ -382,6 +382,23 @@ def twin_layer(rng: np.random.Generator) -> list[Trial]:
     return [agree(w.parameter_count(), 4 * w.d_model**2, f"d={w.d_model}") for w in layers(rng)]
 
 
+def layer_mutations() -> tuple[Mutation, ...]:
+    def forgotten(rng: np.random.Generator) -> list[Trial]:
+        return [agree(w.parameter_count() - w.w_o.size, 4 * w.d_model**2) for w in layers(rng)]
+
+    return (
+        Mutation(
+            "$W^O$ is forgotten",
+            statement=equal(number(*matrices), times(3, square)),
+            twin=Twin("numbers stored by layers, those of `w_o` left out", forgotten),
+        ),
+        Mutation(
+            "biases are counted in a layer that has none",
+            statement=equal(number(*matrices), plus(times(4, square), times(4, d))),
+        ),
+    )
+
+
 LAYER = Claim(
     id="parameters/layer",
     title="Layer: four squares",
@@ -393,6 +410,7 @@ LAYER = Claim(
     given=(*definitions(*matrices), KEYS_FIT, VALUES_FIT),
     proof=prove_layer,
     twin=Twin("numbers stored by layers without biases", twin_layer),
+    mutations=layer_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 

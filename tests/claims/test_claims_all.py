@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -15,6 +16,7 @@ from derive import runner
 from derive.catalogue import all_claims
 from derive.claim import Claim
 from derive.kernel.check import check
+from derive.mutations import as_claim, made_for, with_mutations
 from derive.result import Result, TwinStatus, Verdict
 from derive.verify import Settled, settle
 
@@ -23,6 +25,7 @@ CLAIMS = {c.id: c for c in all_claims()}
 #: every field is (``--all-steps``: of all).
 RESEALED = 6
 STEPS = 2
+CONCLUDED = (Verdict.PROVED, Verdict.CONDITIONAL)
 each_claim = pytest.mark.parametrize("name", CLAIMS)
 each_statement = pytest.mark.parametrize(
     "name", [n for n, c in CLAIMS.items() if c.statement is not None]
@@ -132,3 +135,24 @@ def test_the_same_seed_gives_the_same_twins() -> None:
     twin = CLAIMS[name].twin
     assert twin is not None
     assert twin.run(3, name) == twin.run(3, name)
+
+
+@pytest.mark.parametrize("name", [n for n, c in CLAIMS.items() if c.mutations is not None])
+def test_mutations_are_caught(name: str) -> None:
+    claim = CLAIMS[name]
+    (result,) = with_mutations([settled(name).result], [claim])
+    assert result.mutations
+    assert [m.says for m in result.mutations if not m.caught] == []
+    for mutation in made_for(claim):
+        mistaken = as_claim(claim, mutation, 1)
+        if mistaken.statement is not None:
+            own = replace(mistaken, counterexample=None, proof=claim.proof)
+            assert own.proof is None or own_verdict(own) not in CONCLUDED
+
+
+def own_verdict(claim: Claim) -> Verdict | None:
+    """What the claim's own script makes of it; None where it stumbles over what is missing."""
+    try:
+        return settle(claim).result.verdict
+    except (LookupError, AttributeError, TypeError):
+        return None
