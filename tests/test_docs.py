@@ -67,12 +67,13 @@ def test_the_example_of_writing_a_claim_runs(tmp_path: Path) -> None:
     path = tmp_path / "my_claims.py"
     path.write_text(example, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "derive", "verify", str(path)],
+        [sys.executable, "-m", "derive", "verify", "--mutations", str(path)],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "proved" in done.stdout
     assert "conditional" in done.stdout
+    assert "Mutations: 1, all caught." in done.stdout
 
 
 def test_modules_named_in_the_documents_exist() -> None:
