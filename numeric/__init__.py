@@ -114,7 +114,7 @@ from numeric.residual import (
     residual_stack_vjp,
     residual_vjp,
 )
-from numeric.rotary import rotary_encoding, rotary_encoding_vjp
+from numeric.rotary import Rotary, rotary_encoding, rotary_encoding_vjp
 from numeric.softmax import (
     log_softmax,
     log_softmax_vjp,
@@ -161,6 +161,7 @@ __all__ = [
     "Moments",
     "MultiHeadWeights",
     "RMSNormWeights",
+    "Rotary",
     "SampleMoments",
     "Sublayer",
     "adam_step",

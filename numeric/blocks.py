@@ -14,9 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from numeric.activations import RELU, SILU, Activation
 from numeric.arrays import Array
-from numeric.feed_forward import feed_forward, feed_forward_vjp
-from numeric.layer_weights import LayerNormWeights, NormWeights, RMSNormWeights
+from numeric.feed_forward import (
+    feed_forward,
+    feed_forward_vjp,
+    gated_feed_forward,
+    gated_feed_forward_vjp,
+)
+from numeric.layer_weights import LayerNormWeights, NetworkWeights, NormWeights, RMSNormWeights
 from numeric.multi_head import (
     multi_head_attention,
     multi_head_attention_vjp,
@@ -24,7 +30,8 @@ from numeric.multi_head import (
     self_attention_vjp,
 )
 from numeric.normalization import layer_norm, layer_norm_vjp, rms_norm, rms_norm_vjp
-from numeric.weights import FeedForwardWeights, MultiHeadWeights
+from numeric.rotary import Rotary
+from numeric.weights import GatedFeedForwardWeights, MultiHeadWeights
 
 #: cotangent -> gradients of the input and of whatever else the output depends on
 Pullback = Callable[[Array], tuple[Any, ...]]
@@ -37,10 +44,14 @@ class LayerOptions:
     """What a layer is besides its weights.
 
     norm_first: x + sublayer(norm(x)) (Pre-LN) in place of norm(x + sublayer(x)) (Post-LN, as in
-    the original Transformer). epsilon: of the norms, inside the root.
+    the original Transformer). activation: of the feed-forward network, ReLU in a plain and SiLU
+    in a gated one unless given. rotary: how self-attention turns queries and keys by their
+    positions, not at all unless given. epsilon: of the norms, inside the root.
     """
 
     norm_first: bool = False
+    activation: Activation | None = None
+    rotary: Rotary | None = None
     epsilon: float = 1e-5
 
 
@@ -80,34 +91,48 @@ def _post_norm(x: Array, sublayer: Differentiable, norm: Differentiable) -> tupl
     return output, pullback
 
 
-def norm_pullback(x: Array, weights: NormWeights, epsilon: float) -> tuple[Array, Pullback]:
+def norm_pullback(x: Array, weights: NormWeights, options: LayerOptions) -> tuple[Array, Pullback]:
     """x (..., d_model) -> the same shape; cotangent -> gradients of x and of the weights."""
-    if isinstance(weights, LayerNormWeights):
-        gamma = weights.gamma
-        beta = np.zeros_like(gamma) if weights.beta is None else weights.beta
+    epsilon = options.epsilon
+    if isinstance(weights, RMSNormWeights):
+        return _rms_norm_pullback(x, weights.gamma, epsilon)
+    gamma = weights.gamma
+    beta = np.zeros_like(gamma) if weights.beta is None else weights.beta
 
-        def layer_pullback(cotangent: Array) -> tuple[Array, NormWeights]:
-            grad_x, *grads = layer_norm_vjp(x, gamma, beta, cotangent, epsilon=epsilon)
-            return grad_x, LayerNormWeights(grads[0], None if weights.beta is None else grads[1])
+    def pullback(cotangent: Array) -> tuple[Array, LayerNormWeights]:
+        grad_x, grad_gamma, grad_beta = layer_norm_vjp(x, gamma, beta, cotangent, epsilon=epsilon)
+        return grad_x, LayerNormWeights(grad_gamma, None if weights.beta is None else grad_beta)
 
-        return layer_norm(x, gamma, beta, epsilon=epsilon), layer_pullback
+    return layer_norm(x, gamma, beta, epsilon=epsilon), pullback
 
-    def rms_pullback(cotangent: Array) -> tuple[Array, NormWeights]:
-        grad_x, grad_gamma = rms_norm_vjp(x, weights.gamma, cotangent, epsilon=epsilon)
+
+def _rms_norm_pullback(x: Array, gamma: Array, epsilon: float) -> tuple[Array, Pullback]:
+    def pullback(cotangent: Array) -> tuple[Array, RMSNormWeights]:
+        grad_x, grad_gamma = rms_norm_vjp(x, gamma, cotangent, epsilon=epsilon)
         return grad_x, RMSNormWeights(grad_gamma)
 
-    return rms_norm(x, weights.gamma, epsilon=epsilon), rms_pullback
+    return rms_norm(x, gamma, epsilon=epsilon), pullback
+
+
+def final_norm_pullback(
+    x: Array, weights: NormWeights | None, options: LayerOptions
+) -> tuple[Array, Pullback]:
+    """x itself where there is no norm behind the last layer."""
+    if weights is None:
+        return x, lambda cotangent: (cotangent, None)
+    return norm_pullback(x, weights, options)
 
 
 def self_attention_pullback(
-    x: Array, weights: MultiHeadWeights, mask: npt.ArrayLike | None
+    x: Array, weights: MultiHeadWeights, mask: npt.ArrayLike | None, options: LayerOptions
 ) -> tuple[Array, Pullback]:
     """x (..., n, d_model) -> the same shape; cotangent -> gradients of x and of the weights."""
+    rotary = options.rotary
 
     def pullback(cotangent: Array) -> tuple[Array, MultiHeadWeights]:
-        return self_attention_vjp(x, weights, cotangent, mask=mask)
+        return self_attention_vjp(x, weights, cotangent, mask=mask, rotary=rotary)
 
-    return self_attention(x, weights, mask=mask), pullback
+    return self_attention(x, weights, mask=mask, rotary=rotary), pullback
 
 
 def cross_attention_pullback(
@@ -124,19 +149,16 @@ def cross_attention_pullback(
     return multi_head_attention(x, memory, memory, weights, mask=mask), pullback
 
 
-def feed_forward_pullback(x: Array, weights: FeedForwardWeights) -> tuple[Array, Pullback]:
-    """x (..., d_model) -> the same shape; cotangent -> gradients of x and of the weights."""
-
-    def pullback(cotangent: Array) -> tuple[Array, FeedForwardWeights]:
-        return feed_forward_vjp(x, weights, cotangent)
-
-    return feed_forward(x, weights), pullback
-
-
-def final_norm_pullback(
-    x: Array, weights: NormWeights | None, epsilon: float
+def feed_forward_pullback(
+    x: Array, weights: NetworkWeights, options: LayerOptions
 ) -> tuple[Array, Pullback]:
-    """x itself where there is no norm behind the last layer."""
-    if weights is None:
-        return x, lambda cotangent: (cotangent, None)
-    return norm_pullback(x, weights, epsilon)
+    """x (..., d_model) -> the same shape; cotangent -> gradients of x and of the weights."""
+    if isinstance(weights, GatedFeedForwardWeights):
+        gated = options.activation or SILU
+        return gated_feed_forward(
+            x, weights, activation=gated
+        ), lambda cotangent: gated_feed_forward_vjp(x, weights, cotangent, activation=gated)
+    activation = options.activation or RELU
+    return feed_forward(x, weights, activation=activation), lambda cotangent: feed_forward_vjp(
+        x, weights, cotangent, activation=activation
+    )

@@ -78,20 +78,20 @@ def decoder_layer_pullback(
     require_shape("memory", memory, axes, leading=x.shape[:-2])
     attended, self_pullback = residual_block(
         x,
-        lambda y: self_attention_pullback(y, weights.self_attention, mask),
-        lambda y: norm_pullback(y, weights.self_attention_norm, options.epsilon),
+        lambda y: self_attention_pullback(y, weights.self_attention, mask, options),
+        lambda y: norm_pullback(y, weights.self_attention_norm, options),
         options,
     )
     informed, cross_pullback = residual_block(
         attended,
         lambda y: cross_attention_pullback(y, memory, weights.cross_attention, memory_mask),
-        lambda y: norm_pullback(y, weights.cross_attention_norm, options.epsilon),
+        lambda y: norm_pullback(y, weights.cross_attention_norm, options),
         options,
     )
     output, network_pullback = residual_block(
         informed,
-        lambda y: feed_forward_pullback(y, weights.feed_forward),
-        lambda y: norm_pullback(y, weights.feed_forward_norm, options.epsilon),
+        lambda y: feed_forward_pullback(y, weights.feed_forward, options),
+        lambda y: norm_pullback(y, weights.feed_forward_norm, options),
         options,
     )
 
@@ -155,7 +155,7 @@ def decoder_pullback(
             output, memory, layer, mask=mask, memory_mask=memory_mask, options=options
         )
         pullbacks.append(layer_pullback)
-    output, final_pullback = final_norm_pullback(output, weights.norm, options.epsilon)
+    output, final_pullback = final_norm_pullback(output, weights.norm, options)
 
     def pullback(cotangent: Array) -> tuple[Array, Array, DecoderWeights]:
         gradient, grad_norm = final_pullback(cotangent)

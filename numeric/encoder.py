@@ -61,14 +61,14 @@ def encoder_layer_pullback(
     require_shape("x", x, {"n": None, "d_model": weights.d_model}, leading=None)
     attended, attention_pullback = residual_block(
         x,
-        lambda y: self_attention_pullback(y, weights.attention, mask),
-        lambda y: norm_pullback(y, weights.attention_norm, options.epsilon),
+        lambda y: self_attention_pullback(y, weights.attention, mask, options),
+        lambda y: norm_pullback(y, weights.attention_norm, options),
         options,
     )
     output, network_pullback = residual_block(
         attended,
-        lambda y: feed_forward_pullback(y, weights.feed_forward),
-        lambda y: norm_pullback(y, weights.feed_forward_norm, options.epsilon),
+        lambda y: feed_forward_pullback(y, weights.feed_forward, options),
+        lambda y: norm_pullback(y, weights.feed_forward_norm, options),
         options,
     )
 
@@ -120,7 +120,7 @@ def encoder_pullback(
     for layer in weights.layers:
         output, layer_pullback = encoder_layer_pullback(output, layer, mask=mask, options=options)
         pullbacks.append(layer_pullback)
-    output, final_pullback = final_norm_pullback(output, weights.norm, options.epsilon)
+    output, final_pullback = final_norm_pullback(output, weights.norm, options)
 
     def pullback(cotangent: Array) -> tuple[Array, EncoderWeights]:
         gradient, grad_norm = final_pullback(cotangent)

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from numeric.arrays import Array, require_positive
-from numeric.weights import FeedForwardWeights, MultiHeadWeights, Weights
+from numeric.weights import FeedForwardWeights, GatedFeedForwardWeights, MultiHeadWeights, Weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +59,7 @@ class RMSNormWeights(Weights):
 
 
 NormWeights = LayerNormWeights | RMSNormWeights
+NetworkWeights = FeedForwardWeights | GatedFeedForwardWeights
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ class EncoderLayerWeights(Weights):
     """Self-attention and feed-forward network, and the norm that belongs to each."""
 
     attention: MultiHeadWeights
-    feed_forward: FeedForwardWeights
+    feed_forward: NetworkWeights
     attention_norm: NormWeights
     feed_forward_norm: NormWeights
 
@@ -100,7 +101,7 @@ class DecoderLayerWeights(Weights):
 
     self_attention: MultiHeadWeights
     cross_attention: MultiHeadWeights
-    feed_forward: FeedForwardWeights
+    feed_forward: NetworkWeights
     self_attention_norm: NormWeights
     cross_attention_norm: NormWeights
     feed_forward_norm: NormWeights

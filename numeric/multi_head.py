@@ -3,7 +3,8 @@
 Row convention: query_input (..., n, d_model), key_input (..., m, d_key) and value_input
 (..., m, d_value), with the same leading axes (a batch, or none); d_key and d_value are d_model
 where all come from one model.  The scores of all heads are (..., h, n, m), and a mask is (n, m)
-or has as many axes as they have, each of which may be 1.
+or has as many axes as they have, each of which may be 1.  `rotary` turns queries and keys by their
+positions.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from numeric.arrays import Array, as_floating, require_shape
 from numeric.attention import grouped_query_attention, grouped_query_attention_vjp
 from numeric.linear import linear, linear_vjp
+from numeric.rotary import Rotary
 from numeric.weights import MultiHeadWeights
 
 
@@ -23,10 +25,11 @@ def attention_heads(
     weights: MultiHeadWeights,
     *,
     mask: npt.ArrayLike | None = None,
+    rotary: Rotary | None = None,
 ) -> Array:
     """Inputs (..., n, d_model), (..., m, d_key), (..., m, d_value) -> heads (..., h, n, d_v)."""
     inputs = _checked_inputs(query_input, key_input, value_input, weights)
-    return grouped_query_attention(*_project_inputs(*inputs, weights), mask=mask)
+    return grouped_query_attention(*_project_inputs(*inputs, weights, rotary), mask=mask)
 
 
 def concat_heads(heads: npt.ArrayLike) -> Array:
@@ -55,9 +58,11 @@ def multi_head_attention(
     weights: MultiHeadWeights,
     *,
     mask: npt.ArrayLike | None = None,
+    rotary: Rotary | None = None,
 ) -> Array:
     """Inputs (..., n, d_model), (..., m, d_key), (..., m, d_value) -> (..., n, d_model)."""
-    heads = attention_heads(query_input, key_input, value_input, weights, mask=mask)
+    inputs = (query_input, key_input, value_input)
+    heads = attention_heads(*inputs, weights, mask=mask, rotary=rotary)
     return linear(concat_heads(heads), weights.w_o, weights.b_o)
 
 
@@ -69,17 +74,20 @@ def multi_head_attention_vjp(
     cotangent: npt.ArrayLike,
     *,
     mask: npt.ArrayLike | None = None,
+    rotary: Rotary | None = None,
 ) -> tuple[Array, Array, Array, MultiHeadWeights]:
     """cotangent (..., n, d_model) -> gradients of the three inputs and of the weights."""
     inputs = _checked_inputs(query_input, key_input, value_input, weights)
     cotangent = as_floating(cotangent)
     *leading, n, d_model = inputs[0].shape
     require_shape("cotangent", cotangent, {"n": n, "d_model": d_model}, leading=tuple(leading))
-    heads = _project_inputs(*inputs, weights)
+    heads = _project_inputs(*inputs, weights, rotary)
     concatenated = concat_heads(grouped_query_attention(*heads, mask=mask))
     grad_concatenated, w_o, b_o = linear_vjp(concatenated, weights.w_o, weights.b_o, cotangent)
     grad_heads = split_heads(grad_concatenated, weights.h)
     grads = grouped_query_attention_vjp(*heads, grad_heads, mask=mask)
+    if rotary is not None:
+        grads = rotary.vjp(heads[0], grads[0]), rotary.vjp(heads[1], grads[1]), grads[2]
     grad_query, w_q, b_q = _project_vjp(inputs[0], weights.w_q, weights.b_q, grads[0])
     grad_key, w_k, b_k = _project_vjp(inputs[1], weights.w_k, weights.b_k, grads[1])
     grad_value, w_v, b_v = _project_vjp(inputs[2], weights.w_v, weights.b_v, grads[2])
@@ -88,10 +96,14 @@ def multi_head_attention_vjp(
 
 
 def self_attention(
-    x: npt.ArrayLike, weights: MultiHeadWeights, *, mask: npt.ArrayLike | None = None
+    x: npt.ArrayLike,
+    weights: MultiHeadWeights,
+    *,
+    mask: npt.ArrayLike | None = None,
+    rotary: Rotary | None = None,
 ) -> Array:
     """x (..., n, d_model) -> (..., n, d_model), x being queries, keys and values at once."""
-    return multi_head_attention(x, x, x, weights, mask=mask)
+    return multi_head_attention(x, x, x, weights, mask=mask, rotary=rotary)
 
 
 def self_attention_vjp(
@@ -100,10 +112,12 @@ def self_attention_vjp(
     cotangent: npt.ArrayLike,
     *,
     mask: npt.ArrayLike | None = None,
+    rotary: Rotary | None = None,
 ) -> tuple[Array, MultiHeadWeights]:
     """cotangent (..., n, d_model) -> gradients of x and of the weights."""
-    *by_role, grad_weights = multi_head_attention_vjp(x, x, x, weights, cotangent, mask=mask)
-    as_query, as_key, as_value = by_role
+    as_query, as_key, as_value, grad_weights = multi_head_attention_vjp(
+        x, x, x, weights, cotangent, mask=mask, rotary=rotary
+    )
     return as_query + as_key + as_value, grad_weights
 
 
@@ -124,14 +138,21 @@ def _checked_inputs(
 
 
 def _project_inputs(
-    query_input: Array, key_input: Array, value_input: Array, weights: MultiHeadWeights
+    query_input: Array,
+    key_input: Array,
+    value_input: Array,
+    weights: MultiHeadWeights,
+    rotary: Rotary | None,
 ) -> tuple[Array, Array, Array]:
     """Queries (..., h, n, d_k), keys (..., g, m, d_k) and values (..., g, m, d_v) of all heads."""
-    return (
-        _project(query_input, weights.w_q, weights.b_q),
-        _project(key_input, weights.w_k, weights.b_k),
-        _project(value_input, weights.w_v, weights.b_v),
-    )
+    queries = _project(query_input, weights.w_q, weights.b_q)
+    keys = _project(key_input, weights.w_k, weights.b_k)
+    values = _project(value_input, weights.w_v, weights.b_v)
+    if rotary is not None:
+        if weights.d_k % 2:
+            raise ValueError(f"d_k={weights.d_k} is odd; expected an even width, turned in pairs")
+        queries, keys = rotary.forward(queries), rotary.forward(keys)
+    return queries, keys, values
 
 
 def _project(x: Array, weight: Array, bias: Array | None) -> Array:

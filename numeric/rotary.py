@@ -10,6 +10,7 @@ Source: Su et al., RoFormer, section 3.2.2.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -19,6 +20,24 @@ from numeric.arrays import Array, as_floating, require_shape
 from numeric.positional import frequencies
 
 Layout = Literal["interleaved", "halves"]
+
+
+@dataclass(frozen=True)
+class Rotary:
+    """How attention turns its queries and keys. Both are numbered from 0: the scores depend on
+    differences of positions only."""
+
+    base: float = 10_000.0
+    layout: Layout = "interleaved"
+
+    def forward(self, x: Array) -> Array:
+        """x (..., n, d_k) -> the same shape."""
+        return rotary_encoding(x, np.arange(x.shape[-2]), base=self.base, layout=self.layout)
+
+    def vjp(self, x: Array, cotangent: Array) -> Array:
+        """cotangent (..., n, d_k) -> gradient of x."""
+        positions = np.arange(x.shape[-2])
+        return rotary_encoding_vjp(x, positions, cotangent, base=self.base, layout=self.layout)
 
 
 def rotary_encoding(

@@ -28,6 +28,7 @@ from numeric.layer_weights import (
     EncoderLayerWeights,
     EncoderWeights,
     LayerNormWeights,
+    NetworkWeights,
     NormWeights,
 )
 from numeric.torch_layout import (
@@ -231,9 +232,11 @@ def _final_norm(arrays: Mapping[str, Array]) -> LayerNormWeights | None:
 
 def _layer_state(
     attentions: Mapping[str, MultiHeadWeights],
-    feed_forward: FeedForwardWeights,
+    feed_forward: NetworkWeights,
     norms: Sequence[NormWeights],
 ) -> dict[str, Array]:
+    if not isinstance(feed_forward, FeedForwardWeights):
+        raise TypeError(f"{type(feed_forward).__name__} has no counterpart here among torch.nn")
     first = _linear_state(feed_forward.w_1, feed_forward.b_1)
     second = _linear_state(feed_forward.w_2, feed_forward.b_2)
     numbered = {f"norm{number}": norm for number, norm in enumerate(norms, start=1)}

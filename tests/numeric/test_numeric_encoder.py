@@ -7,12 +7,21 @@ import pytest
 from layer_samples import shaken
 
 from numeric import (
+    GELU,
+    GELU_TANH,
+    RELU,
+    SILU,
     EncoderLayerWeights,
     EncoderWeights,
+    FeedForwardWeights,
+    GatedFeedForwardWeights,
     LayerNormWeights,
     LayerOptions,
+    MultiHeadWeights,
     RMSNormWeights,
+    Rotary,
     Sublayer,
+    causal_mask,
     central_difference_error,
     complex_step_error,
     directional_error,
@@ -22,6 +31,7 @@ from numeric import (
     encoder_vjp,
     feed_forward,
     feed_forward_vjp,
+    gelu_tanh,
     layer_norm,
     layer_norm_vjp,
     leaves,
@@ -33,6 +43,7 @@ from numeric import (
     pre_norm_vjp,
     self_attention,
     self_attention_vjp,
+    silu,
 )
 
 POST, PRE = LayerOptions(epsilon=0.1), LayerOptions(norm_first=True, epsilon=0.1)
@@ -93,6 +104,71 @@ def test_vjp_of_a_batch_with_padding(options, rng):
 def test_vjp_of_a_layer_with_rms_norm(options, rng):
     arguments = (rng.standard_normal((3, 6)), with_rms_norms(rng, draw_layer(rng, 6, 3, 5)))
     assert complex_step_error(*LAYER(options), arguments, rng) < 1e-12
+
+
+def test_vjp_of_a_layer_of_today(rng):
+    """RMS norm in front, turned queries, heads that share keys and values, SwiGLU."""
+    layer = with_rms_norms(rng, draw_layer(rng))
+    layer = replace(
+        layer,
+        attention=MultiHeadWeights.init(rng, 12, 3, g=1),
+        feed_forward=GatedFeedForwardWeights.init(rng, 12, 7),
+    )
+    arguments = (rng.standard_normal((4, 12)), layer)
+    for layout in ("interleaved", "halves"):
+        options = replace(PRE, rotary=Rotary(base=7.0, layout=layout))
+        functions = LAYER(options, causal_mask(4))
+        assert complex_step_error(*functions, arguments, rng) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("activation", "function"),
+    [(GELU_TANH, gelu_tanh), (SILU, silu)],
+)
+@pytest.mark.parametrize("network", [FeedForwardWeights, GatedFeedForwardWeights])
+def test_other_activations(network, activation, function, rng):
+    weights = network.init(rng, 6, 5, bias=True)
+    layer = replace(draw_layer(rng, 6, 3, 5), feed_forward=weights)
+    x, options = rng.standard_normal((3, 6)), replace(PRE, activation=activation)
+    assert complex_step_error(*LAYER(options), (x, layer), rng) < 1e-12
+    quiet = replace(layer, attention=map_leaves(np.zeros_like, layer.attention))
+    norm = layer.feed_forward_norm
+    y = layer_norm(x, norm.gamma, norm.beta, epsilon=0.1)
+    if network is FeedForwardWeights:
+        expected = x + function(y @ weights.w_1 + weights.b_1) @ weights.w_2 + weights.b_2
+    else:
+        hidden = function(y @ weights.w_gate + weights.b_gate) * (y @ weights.w_up + weights.b_up)
+        expected = x + hidden @ weights.w_down + weights.b_down
+    np.testing.assert_allclose(encoder_layer(x, quiet, options=options), expected, atol=1e-13)
+
+
+def test_gelu_by_differences(rng):
+    arguments = (rng.standard_normal((3, 6)), draw_layer(rng, 6, 3, 5))
+    functions = LAYER(replace(POST, activation=GELU))
+    assert central_difference_error(*functions, arguments, rng) < 1e-7
+
+
+def test_a_gated_network_has_silu_unless_told_otherwise(rng):
+    layer = replace(draw_layer(rng), feed_forward=GatedFeedForwardWeights.init(rng, 12, 7))
+    x = rng.standard_normal((3, 12))
+    silu_layer, relu_layer = (
+        encoder_layer(x, layer, options=replace(POST, activation=activation))
+        for activation in (SILU, RELU)
+    )
+    np.testing.assert_array_equal(encoder_layer(x, layer, options=POST), silu_layer)
+    assert np.abs(silu_layer - relu_layer).max() > 1e-3
+
+
+def test_turned_queries_see_differences_of_positions_only(rng):
+    """A token in front of all others, seen by none, shifts the positions of these."""
+    options, layer = replace(PRE, rotary=Rotary()), draw_layer(rng, 12, 3)
+    x, mask = rng.standard_normal((5, 12)), np.zeros((5, 5))
+    mask[1:, 0] = -np.inf
+    shifted = encoder_layer(x, layer, mask=mask, options=options)
+    expected = encoder_layer(x[1:], layer, options=options)
+    np.testing.assert_allclose(shifted[1:], expected, rtol=0, atol=1e-13)
+    plain = encoder_layer(x[1:], layer, options=PRE)
+    assert np.abs(plain - expected).max() > 1e-3
 
 
 @BOTH
@@ -250,5 +326,7 @@ def test_shapes_that_do_not_fit(options, rng):
     x = rng.standard_normal((3, 12))
     with pytest.raises(ValueError, match=r"cotangent has shape \(1, 12\); expected \(3,"):
         encoder_layer_vjp(x, layer, np.zeros((1, 12)), options=options)
+    with pytest.raises(ValueError, match="d_k=3 is odd; expected an even width"):
+        encoder_layer(x, layer, options=replace(options, rotary=Rotary()))
     with pytest.raises(ValueError, match=r"mask has shape \(3, 4\)"):
         encoder_layer(x, layer, mask=np.zeros((3, 4)), options=options)

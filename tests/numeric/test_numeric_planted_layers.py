@@ -15,6 +15,7 @@ from numeric import (
     DecoderWeights,
     EncoderWeights,
     LayerOptions,
+    Rotary,
     causal_mask,
     decoder,
     decoder_vjp,
@@ -88,8 +89,8 @@ def layers_in_reverse(gradients, _):
     return *inputs, replace(stack, layers=stack.layers[::-1])
 
 
-def norm_with_another_epsilon(x, weights, epsilon):
-    return _norm(x, weights, 1e-5)
+def norm_with_another_epsilon(x, weights, options):
+    return _norm(x, weights, replace(options, epsilon=1e-5))
 
 
 def memory_as_keys_only(x, memory, weights, mask):
@@ -102,8 +103,12 @@ def memory_as_keys_only(x, memory, weights, mask):
     return output, pullback
 
 
-def without_mask(attention):
-    return lambda *arguments: attention(*arguments[:-1], None)
+def self_attention_without_mask(x, weights, _, options):
+    return _self(x, weights, None, options)
+
+
+def cross_attention_without_mask(x, memory, weights, _):
+    return _cross(x, memory, weights, None)
 
 
 def first_of_the_list(_, contributions):
@@ -111,6 +116,7 @@ def first_of_the_list(_, contributions):
 
 
 PRE, POST = LayerOptions(norm_first=True, epsilon=0.1), LayerOptions(epsilon=0.1)
+TURNED = replace(PRE, rotary=Rotary())
 
 PLANTED = {
     "post: no direct path": (BLOCKS, "_post_norm", with_gradients(_post, no_direct_path), POST),
@@ -143,14 +149,16 @@ PLANTED = {
     "memory as keys only": (DECODER, "cross_attention_pullback", memory_as_keys_only, POST),
     "memory of one layer only": (DECODER, "reduce", first_of_the_list, PRE),
     "mask not in the backward pass": (
-        DECODER, "self_attention_pullback", backward_of(_self, without_mask(_self)), POST
+        DECODER, "self_attention_pullback", backward_of(_self, self_attention_without_mask), POST
     ),
     "mask not in the forward pass": (
-        DECODER, "self_attention_pullback", backward_of(without_mask(_self), _self), PRE
+        DECODER, "self_attention_pullback", backward_of(self_attention_without_mask, _self), PRE
     ),
     "mask of the memory not in the backward pass": (
-        DECODER, "cross_attention_pullback", backward_of(_cross, without_mask(_cross)), POST
+        DECODER, "cross_attention_pullback", backward_of(_cross, cross_attention_without_mask), POST
     ),
+    "gradients not turned back": (Rotary, "vjp", lambda _, x, cotangent: cotangent, TURNED),
+    "gradients turned on": (Rotary, "vjp", lambda self, _, g: self.forward(g), TURNED),
     "final norm not in the backward pass": (
         DECODER, "final_norm_pullback",
         with_gradients(_final, lambda gradients, cotangent: (cotangent, gradients[1])), PRE,
@@ -172,7 +180,7 @@ def error(module, options, rng):
 
 
 @pytest.mark.parametrize("module", [ENCODER, DECODER], ids=["encoder", "decoder"])
-@pytest.mark.parametrize("options", [PRE, POST], ids=["pre", "post"])
+@pytest.mark.parametrize("options", [PRE, POST, TURNED], ids=["pre", "post", "rotary"])
 def test_the_real_code_passes(module, options, rng):
     assert error(module, options, rng) < 1e-7
 
@@ -181,5 +189,5 @@ def test_the_real_code_passes(module, options, rng):
 def test_a_planted_error_is_seen(name, monkeypatch, rng):
     module, attribute, wrong, options = PLANTED[name]
     monkeypatch.setattr(module, attribute, wrong)
-    for stack in (ENCODER, DECODER) if module is BLOCKS else (module,):
+    for stack in (module,) if module in (ENCODER, DECODER) else (ENCODER, DECODER):
         assert error(stack, options, rng) > 1e-3

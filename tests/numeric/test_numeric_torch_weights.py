@@ -8,6 +8,7 @@ from numeric import (
     EncoderDecoderWeights,
     EncoderLayerWeights,
     FeedForwardWeights,
+    GatedFeedForwardWeights,
     LayerNormWeights,
     MultiHeadWeights,
     RMSNormWeights,
@@ -268,6 +269,9 @@ def test_weights_that_no_module_holds(rng):
     mixed = EncoderLayerWeights(full, FeedForwardWeights.init(rng, 12, 7, bias=False), *norms)
     with pytest.raises(ValueError, match=r"a layer of torch.nn has all of them or none"):
         torch_state_dict(mixed)
+    gated = EncoderLayerWeights(full, GatedFeedForwardWeights.init(rng, 12, 7), *norms)
+    with pytest.raises(TypeError, match="GatedFeedForwardWeights has no counterpart"):
+        torch_state_dict(gated)
     with pytest.raises(TypeError, match="RMSNormWeights"):
         torch_state_dict(RMSNormWeights.init(12))
     with pytest.raises(TypeError, match="FeedForwardWeights"):
