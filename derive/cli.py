@@ -15,6 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -147,6 +148,9 @@ def _parser() -> _Parser:
     _add_seed(verify)
     verify.add_argument(
         "--fresh", action="store_true", help="find every proof again instead of recalling it"
+    )
+    verify.add_argument(
+        "--no-twins", action="store_false", dest="twins", help="proofs only, no numbers"
     )
     verify.add_argument(
         "--mutations", action="store_true", help="make the mistakes that have to be caught, too"
@@ -307,8 +311,10 @@ def _verify(args: argparse.Namespace) -> int:
 
     to_file = None if args.json in {None, "-"} else _File("--json", args.json)
     start = time.perf_counter()
-    results = _settled(args.patterns, fresh=args.fresh, seed=args.seed, jobs=args.jobs,
-                       time_limit=args.time_limit, mutations=args.mutations)  # fmt: skip
+    results = _settled(
+        args.patterns, fresh=args.fresh, seed=args.seed, jobs=args.jobs,
+        time_limit=args.time_limit, mutations=args.mutations, twins=args.twins,
+    )  # fmt: skip
     seconds = time.perf_counter() - start
     if args.json is not None:
         found = jsonout.dumps(jsonout.results_object(results, seed=args.seed, seconds=seconds))
@@ -392,11 +398,15 @@ def _settled(patterns: Sequence[str], *, fresh: bool = False, **options: Any) ->
         return _results(_chosen(patterns), store=kept, replay=checkers, **options)
 
 
-def _results(claims: Sequence[Claim], *, mutations: bool = False, **options: Any) -> list[Result]:
+def _results(
+    claims: Sequence[Claim], *, mutations: bool = False, twins: bool = True, **options: Any
+) -> list[Result]:
     from derive import runner
     from derive.mutations import with_mutations
 
     jobs = options.setdefault("jobs", _processors())
+    if not twins:
+        claims = [replace(c, twin=None) for c in claims]
     with _progress() as progress:
         results = runner.verify(claims, progress=progress, **options)
     if not mutations:

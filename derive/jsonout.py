@@ -85,8 +85,10 @@ def _result(r: Result) -> dict[str, Any]:
         "title": r.title,
         "source": _source(r.source),
         "statement": r.statement,
+        "ranges": r.ranges,
         "hypotheses": [
-            {"latex": h.latex, "from": h.origin.value, "used": h.used} for h in r.hypotheses
+            {"latex": h.latex, "from": h.origin.value, "used": h.used, "notation": h.notation}
+            for h in r.hypotheses
         ],
         "verdict": r.verdict.value,
         "expected": r.expected.value,

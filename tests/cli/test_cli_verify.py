@@ -23,8 +23,8 @@ SUMMARY = [
     "unexpected", "twin_disagreements",
 ]  # fmt: skip
 CLAIM = [
-    "id", "title", "source", "statement", "hypotheses", "verdict", "expected", "steps", "axioms",
-    "counterexample", "correction", "replayed", "twin", "seconds",
+    "id", "title", "source", "statement", "ranges", "hypotheses", "verdict", "expected", "steps",
+    "axioms", "counterexample", "correction", "replayed", "twin", "seconds",
 ]  # fmt: skip
 TWIN = ["status", "trials", "max_error", "tolerance", "reason"]
 VERDICTS = {"proved", "conditional", "refuted", "undecided", "not-mathematical"}
@@ -49,7 +49,7 @@ def check_claim(claim: dict) -> None:
     assert list(claim["source"]) == ["document", "places", "says"]
     assert all(isinstance(p, str) for p in claim["source"]["places"])
     for hypothesis in claim["hypotheses"]:
-        assert list(hypothesis) == ["latex", "from", "used"]
+        assert list(hypothesis) == ["latex", "from", "used", "notation"]
         assert hypothesis["from"] in {"source", "added"}
         assert type(hypothesis["used"]) is bool
     assert {claim["verdict"], claim["expected"]} <= VERDICTS
@@ -79,6 +79,21 @@ def without_times(found: dict) -> dict:
 # ---------------------------------------------------------------------------- verdicts
 
 
+def test_the_ranges_of_free_letters_are_told(tmp_path, capsys):
+    _, found = verify(capsys, samples.write(tmp_path, samples.GOOD))
+    assert any("d_{" in c["ranges"] for c in found["claims"])
+
+
+def test_without_twins(tmp_path, capsys):
+    path = samples.write(tmp_path, samples.GOOD)
+    status, found = verify(capsys, path, "--no-twins")
+    assert status == 0
+    assert {c["twin"]["status"] for c in found["claims"]} == {"none"}
+    assert [c["replayed"] for c in found["claims"]] == [True, True, True, False]
+    _, complete = verify(capsys, path)
+    assert {c["twin"]["status"] for c in complete["claims"]} == {"agrees", "none"}
+
+
 def test_every_verdict_as_expected(tmp_path, capsys):
     status, found = verify(capsys, samples.write(tmp_path, samples.GOOD))
     assert status == 0
@@ -88,7 +103,7 @@ def test_every_verdict_as_expected(tmp_path, capsys):
     assert proved["replayed"]
     assert proved["steps"]
     assert conditional["hypotheses"] == [
-        {"latex": r"h \mid d_{\text{model}}", "from": "added", "used": True}
+        {"latex": r"h \mid d_{\text{model}}", "from": "added", "used": True, "notation": False}
     ]
     assert conditional["counterexample"] == {"d_model": "10", "h": "3"}
     assert refuted["counterexample"] == {"n": "3"}
