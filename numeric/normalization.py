@@ -7,6 +7,7 @@ u = x - mu the layers return ``u / s * gamma + beta``.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -117,25 +118,45 @@ def rms_norm_vjp(
 
 
 def _inside(x: Array, axes: Axes, epsilon: float) -> _Normalised:
-    u = x - x.mean(axis=axes, keepdims=True)
+    u = _centred(x, axes)
     divisor = _root(u, axes, epsilon)
     values = u / divisor
     return _Normalised(values, divisor, values)
 
 
 def _outside(x: Array, axes: Axes, epsilon: float) -> _Normalised:
-    u = x - x.mean(axis=axes, keepdims=True)
-    sigma = np.sqrt((u * u).mean(axis=axes, keepdims=True))
-    divisor = _nonzero(sigma + x.dtype.type(epsilon))
+    u = _centred(x, axes)
+    sigma = np.sqrt(_mean_square(u, axes))
+    divisor = _checked_divisor(sigma + x.dtype.type(epsilon))
     # Where sigma is 0 so is u, and u / sigma (which would be NaN) stands beside a factor 0.
     return _Normalised(u / divisor, divisor, u / np.where(sigma == 0, 1, sigma))
 
 
 def _root(u: Array, axes: Axes, epsilon: float) -> Array:
-    return _nonzero(np.sqrt((u * u).mean(axis=axes, keepdims=True) + u.dtype.type(epsilon)))
+    return _checked_divisor(np.sqrt(_mean_square(u, axes) + u.dtype.type(epsilon)))
 
 
-def _nonzero(divisor: Array) -> Array:
+def _centred(x: Array, axes: Axes) -> Array:
+    # What overflows or is not a number in x comes out as a divisor that is refused.
+    with np.errstate(over="ignore", invalid="ignore"):
+        centred: Array = x - x.mean(axis=axes, keepdims=True)
+    return centred
+
+
+def _mean_square(u: Array, axes: Axes) -> Array:
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean: Array = (u * u).mean(axis=axes, keepdims=True)
+    return mean
+
+
+def _checked_divisor(divisor: Array) -> Array:
+    """Infinite squares would make 0 of a row that is only large."""
+    if not np.isfinite(divisor).all():
+        limit = math.sqrt(float(np.finfo(divisor.real.dtype).max))
+        raise ValueError(
+            "the divisor is not finite: x holds nan or inf, or numbers whose squares overflow "
+            f"(above about {limit:.0e} in {divisor.real.dtype})"
+        )
     if (divisor == 0).any():
         raise ValueError("the divisor is 0: all entries are equal, and so is epsilon 0")
     return divisor
@@ -166,6 +187,8 @@ def _over_rows(x: Array) -> Array:
 def _row_axes(x: Array) -> Axes:
     if x.ndim < 2:
         raise ValueError(f"x has shape {x.shape}; expected (..., n, d)")
+    if x.size == 0:
+        raise ValueError(f"x has shape {x.shape}; there is nothing to take the mean of")
     return tuple(range(x.ndim - 1))
 
 
@@ -177,6 +200,6 @@ def _checked(
     require_shape("gamma", gamma, {"d": None})
     require_shape("beta", shift, {"d": gamma.size})
     require_shape("x", x, {"d": gamma.size}, leading=None)
-    if x.size == 0:
+    if gamma.size == 0:
         raise ValueError(f"x has shape {x.shape}; there is nothing to normalise")
     return x, gamma, shift

@@ -215,6 +215,48 @@ def test_blocks_are_compositions(rng):
     np.testing.assert_array_equal(got, expected)
 
 
+# --- extremes --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("layer", "vjp"), LAYERS)
+def test_squares_that_overflow_are_refused(layer, vjp, dtype):
+    """The quotient by an infinite deviation would be 0 without a word."""
+    ones = np.ones(3, dtype)
+    huge = np.array([[1, 2, 4], [3, 2, 1]], dtype) * dtype(np.finfo(dtype).max / 8)
+    for entry in (huge, np.full((2, 3), np.inf), np.array([[1, np.nan, 1], [1, 2, 3]])):
+        x = entry.astype(dtype)
+        with pytest.raises(ValueError, match="the divisor is not finite: x holds nan or inf, or"):
+            layer(x, ones, ones, epsilon=EPSILON)
+        with pytest.raises(ValueError, match="the divisor is not finite"):
+            vjp(x, ones, ones, np.ones((2, 3)), epsilon=EPSILON)
+        with pytest.raises(ValueError, match="the divisor is not finite"):
+            rms_norm(x, ones, epsilon=EPSILON)
+
+
+@pytest.mark.parametrize(("layer", "vjp"), LAYERS)
+def test_half_precision_is_computed_in_single(layer, vjp, rng):
+    """300^2 is beyond float16."""
+    x, cotangent = (300 * rng.standard_normal((2, 3, 4))).astype(np.float16)
+    gamma, beta = rng.standard_normal((2, 4)).astype(np.float16)
+    output = layer(x, gamma, beta, epsilon=EPSILON)
+    gradients = vjp(x, gamma, beta, cotangent, epsilon=EPSILON)
+    assert {output.dtype, *(gradient.dtype for gradient in gradients)} == {np.dtype(np.float32)}
+    exact = layer(*(v.astype(np.float64) for v in (x, gamma, beta)), epsilon=EPSILON)
+    np.testing.assert_allclose(output, exact, atol=1e-5)
+
+
+@pytest.mark.parametrize(("layer", "vjp"), LAYERS[:2])
+def test_a_batch_of_no_rows(layer, vjp):
+    x, ones = np.zeros((0, 4, 3)), np.ones(3)
+    assert layer(x, ones, ones, epsilon=EPSILON).shape == (0, 4, 3)
+    gradients = vjp(x, ones, ones, x, epsilon=EPSILON)
+    assert [gradient.shape for gradient in gradients] == [(0, 4, 3), (3,), (3,)]
+    assert rms_norm(x, ones, epsilon=EPSILON).shape == (0, 4, 3)
+    with pytest.raises(ValueError, match=r"x has shape \(0, 4, 3\); there is nothing to take the"):
+        batch_norm(x, ones, ones, epsilon=EPSILON)
+
+
 # --- what does not fit -----------------------------------------------------------------------
 
 

@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numeric import FeedForwardWeights, MultiHeadWeights, head_width, leaves, map_leaves
+from numeric import (
+    FeedForwardWeights,
+    MultiHeadWeights,
+    attention_heads,
+    concat_heads,
+    head_width,
+    leaves,
+    map_leaves,
+)
 
 ONCE = settings(derandomize=True, deadline=None, max_examples=60)
 SIZE = st.integers(1, 7)
@@ -54,6 +62,15 @@ def test_head_width_for_all_small_sizes():
                     head_width(d_model, h)
             else:
                 assert h * head_width(d_model, h) == d_model
+
+
+def test_a_head_width_rounded_down_loses_columns(rng):
+    d_model, h = 100, 8
+    floor = d_model // h
+    weights = MultiHeadWeights.init(rng, d_model, h, floor, floor)
+    x = rng.standard_normal((2, d_model))
+    assert concat_heads(attention_heads(x, x, x, weights)).shape == (2, 96)
+    assert weights.parameter_count() == 4 * 8 * 100 * 12 != 4 * d_model**2
 
 
 @pytest.mark.parametrize(("d_model", "h"), [(0, 1), (4, 0), (-4, 2), (4.0, 2), (8, 2.0)])
