@@ -40,7 +40,7 @@ from derive.prover import Prover
 from derive.result import Source, Verdict
 from derive.twin import Trial, Twin, differs
 from derive.twin import equal as agree
-from numeric import FeedForwardWeights, MultiHeadWeights, feed_forward
+from numeric import FeedForwardWeights, MultiHeadWeights, feed_forward, linear, relu
 
 ORDER = 10
 TOPIC = "parameters"
@@ -186,13 +186,31 @@ def twin_of_one(name: str) -> Twin:
     return Twin(f"size of the stored array `{name}`", lambda rng: sizes_of_one(rng, name))
 
 
-def sizes_of_one(rng: np.random.Generator, name: str) -> list[Trial]:
+def sizes_of_one(rng: np.random.Generator, name: str, counted: slice = slice(None)) -> list[Trial]:
     drawn = [MultiHeadWeights.init(rng, m, n) for m, n in DIVISIBLE]
-    return [agree(getattr(w, name).size, w.d_model**2, f"{name}, h={w.h}") for w in drawn]
+    return [agree(getattr(w, name)[counted].size, w.d_model**2, f"{name}, h={w.h}") for w in drawn]
+
+
+def of_shape(part: Stored, *shape: Any) -> Given:
+    """The definition of its number of entries for another shape than the part has."""
+    return stored(str(part.number), str(part.tensor.label), *shape).definition
 
 
 def prove_queries(p: Prover) -> Theorem:
     return squared(p, W_Q, d_k, p.hyp(1))
+
+
+def queries_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "one of the $h$ matrices is counted in place of all",
+            statement=equal(W_Q.number, times(d, d_k)),
+            twin=Twin(
+                "size of the first matrix of the stored array `w_q`",
+                lambda rng: sizes_of_one(rng, "w_q", slice(1)),
+            ),
+        ),
+    )
 
 
 QUERIES = Claim(
@@ -207,6 +225,7 @@ QUERIES = Claim(
     given=(W_Q.definition, KEYS_FIT),
     proof=prove_queries,
     twin=twin_of_one("w_q"),
+    mutations=queries_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -234,6 +253,15 @@ def prove_values(p: Prover) -> Theorem:
     return squared(p, W_V, d_v, p.hyp(1))
 
 
+def values_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "$W_i^V$ gets the width $d_k$ of the keys",
+            given=(of_shape(W_V, h, d, d_k), VALUES_FIT),
+        ),
+    )
+
+
 VALUES = Claim(
     id="parameters/values",
     title="Value matrices",
@@ -246,6 +274,7 @@ VALUES = Claim(
     given=(W_V.definition, VALUES_FIT),
     proof=prove_values,
     twin=twin_of_one("w_v"),
+    mutations=values_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -299,6 +328,15 @@ def prove_output(p: Prover) -> Theorem:
     return p.both(counted, product)
 
 
+def output_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "$W^O$ has the rows of one head only",
+            given=(of_shape(W_O, d_v, d), VALUES_FIT),
+        ),
+    )
+
+
 OUTPUT = Claim(
     id="parameters/output",
     title="Output matrix",
@@ -310,6 +348,7 @@ OUTPUT = Claim(
     given=(W_O.definition, VALUES_FIT),
     proof=prove_output,
     twin=twin_of_one("w_o"),
+    mutations=output_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -340,15 +379,28 @@ def prove_any_widths(p: Prover) -> Theorem:
     )
 
 
-def twin_any_widths(rng: np.random.Generator) -> list[Trial]:
+def twin_any_widths(rng: np.random.Generator, keys_only: bool = False) -> list[Trial]:
     return [
         agree(
-            MultiHeadWeights.init(rng, m, n, d_k=k, d_v=v).parameter_count(),
+            MultiHeadWeights.init(rng, m, n, d_k=k, d_v=k if keys_only else v).parameter_count(),
             2 * n * m * (k + v),
             f"d={m}, h={n}, d_k={k}, d_v={v}",
         )
         for m, n, k, v in WIDTHS
     ]
+
+
+def any_widths_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the values get the width $d_k$ of the queries and keys",
+            statement=equal(number(*matrices), times(4, h, d, d_k)),
+            twin=Twin(
+                "numbers stored by layers whose values are as wide as their keys",
+                lambda rng: twin_any_widths(rng, keys_only=True),
+            ),
+        ),
+    )
 
 
 ANY_WIDTHS = Claim(
@@ -363,6 +415,7 @@ ANY_WIDTHS = Claim(
     given=definitions(*matrices),
     proof=prove_any_widths,
     twin=Twin("numbers stored by layers with unequal key and value widths", twin_any_widths),
+    mutations=any_widths_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -378,8 +431,9 @@ def prove_layer(p: Prover) -> Theorem:
     )
 
 
-def twin_layer(rng: np.random.Generator) -> list[Trial]:
-    return [agree(w.parameter_count(), 4 * w.d_model**2, f"d={w.d_model}") for w in layers(rng)]
+def twin_layer(rng: np.random.Generator, bias: bool = False) -> list[Trial]:
+    drawn = layers(rng, bias)
+    return [agree(w.parameter_count(), 4 * w.d_model**2, f"d={w.d_model}") for w in drawn]
 
 
 def layer_mutations() -> tuple[Mutation, ...]:
@@ -395,6 +449,9 @@ def layer_mutations() -> tuple[Mutation, ...]:
         Mutation(
             "biases are counted in a layer that has none",
             statement=equal(number(*matrices), plus(times(4, square), times(4, d))),
+            twin=Twin(
+                "numbers stored by layers with biases", lambda rng: twin_layer(rng, bias=True)
+            ),
         ),
     )
 
@@ -459,6 +516,16 @@ def twin_layer_with_biases(rng: np.random.Generator) -> list[Trial]:
     return [*fits, *others]
 
 
+def layer_with_biases_mutations() -> tuple[Mutation, ...]:
+    with_biases = plus(number(*matrices), B)
+    return (
+        Mutation(
+            "the output projection is left without a bias",
+            statement=implies(BIASES, equal(with_biases, plus(times(4, square), times(3, d)))),
+        ),
+    )
+
+
 LAYER_WITH_BIASES = Claim(
     id="parameters/layer-with-biases",
     title="Layer with biases",
@@ -478,6 +545,7 @@ LAYER_WITH_BIASES = Claim(
     given=(*definitions(*matrices), KEYS_FIT, VALUES_FIT),
     proof=prove_layer_with_biases,
     twin=Twin("numbers stored by layers with biases", twin_layer_with_biases),
+    mutations=layer_with_biases_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -579,6 +647,16 @@ def twin_grouped(rng: np.random.Generator) -> list[Trial]:
     return trials
 
 
+def grouped_mutations() -> tuple[Mutation, ...]:
+    turned = plus(times(2, square), times(2, square, over(h, g)))
+    return (
+        Mutation(
+            "the share $g/h$ is turned round",
+            statement=implies(both(*counting(*shared)), equal(number(*grouped), turned)),
+        ),
+    )
+
+
 GROUPED = Claim(
     id="parameters/grouped-queries",
     title="Layer with shared keys and values",
@@ -595,6 +673,7 @@ GROUPED = Claim(
     given=(W_Q.definition, W_O.definition, KEYS_FIT, VALUES_FIT),
     proof=prove_grouped,
     twin=Twin("stored numbers, with the keys and values of a layer of fewer heads", twin_grouped),
+    mutations=grouped_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -637,13 +716,33 @@ def prove_constant(p: Prover) -> Theorem:
     )
 
 
-def twin_constant(rng: np.random.Generator, bias: bool = False) -> list[Trial]:
+def twin_constant(
+    rng: np.random.Generator, bias: bool = False, width: int | None = None
+) -> list[Trial]:
+    """For every number of heads; with heads of one width, if that is given."""
     trials = []
     for m in (12, 30, 16, 7):
         heads = [n for n in range(1, m + 1) if m % n == 0]
-        counts = [MultiHeadWeights.init(rng, m, n, bias=bias).parameter_count() for n in heads]
+        counts = [
+            MultiHeadWeights.init(rng, m, n, d_k=width, d_v=width, bias=bias).parameter_count()
+            for n in heads
+        ]
         trials += [agree(c, counts[0], f"d={m}") for c in counts[1:]]
     return trials
+
+
+def constant_mutations() -> tuple[Mutation, ...]:
+    kept = (Given(equal(d_k2, d_k)), Given(equal(d_v2, d_v)))
+    return (
+        Mutation(
+            "a head keeps its width when there are more of them",
+            given=(*CONSTANT.given[:-2], *kept),
+            twin=Twin(
+                "numbers stored for every number of heads of one width",
+                lambda rng: twin_constant(rng, width=2),
+            ),
+        ),
+    )
 
 
 CONSTANT = Claim(
@@ -657,6 +756,7 @@ CONSTANT = Claim(
     given=(*definitions(*matrices, *other_matrices), *ALL_FIT),
     proof=prove_constant,
     twin=Twin("numbers stored for every number of heads that divides the width", twin_constant),
+    mutations=constant_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -843,6 +943,26 @@ def twin_single(rng: np.random.Generator) -> list[Trial]:
 
 
 several = {d: 12, h: 4, d_k: 3, d_v: 3}
+
+
+def single_mutations() -> tuple[Mutation, ...]:
+    def without_output(rng: np.random.Generator) -> list[Trial]:
+        trials = []
+        for w in layers(rng):
+            full = one_head(rng, w.d_model, w.d_model, w.d_model)
+            trials.append(agree(full.parameter_count() - full.w_o.size, w.parameter_count()))
+        return trials
+
+    as_wide = tuple(Given(a.formula, a.note) for a in SINGLE.added[:2])
+    return (
+        Mutation(
+            "the single head has no output projection",
+            given=(*SINGLE.given, *as_wide),
+            twin=Twin("numbers stored by one head less its output weights", without_output),
+        ),
+    )
+
+
 SINGLE = Claim(
     id="parameters/single-head",
     title="As many as a single head",
@@ -874,6 +994,7 @@ SINGLE = Claim(
     witness=Example({**several, e_k: 12, e_v: 12, u: 1}),
     proof=prove_single,
     twin=Twin("numbers stored by layers with one head and with several", twin_single),
+    mutations=single_mutations,
     expected=Verdict.CONDITIONAL,
 )  # fmt: skip
 
@@ -1083,12 +1204,32 @@ def prove_feed_forward(p: Prover) -> Theorem:
     return p.both(any_width, fourth)
 
 
-def twin_feed_forward(rng: np.random.Generator) -> list[Trial]:
-    drawn = [FeedForwardWeights.init(rng, m, n, bias=False) for m, n in SIZES]
+def twin_feed_forward(rng: np.random.Generator, bias: bool = False) -> list[Trial]:
+    drawn = [FeedForwardWeights.init(rng, m, n, bias=bias) for m, n in SIZES]
     return [
-        *(agree(w.parameter_count(), 8 * w.d_model**2) for w in fourfold_networks(rng, bias=False)),
+        *(agree(w.parameter_count(), 8 * w.d_model**2) for w in fourfold_networks(rng, bias=bias)),
         *(agree(w.parameter_count(), 2 * w.d_model * w.d_ff) for w in drawn),
     ]
+
+
+def feed_forward_mutations() -> tuple[Mutation, ...]:
+    def one_matrix(rng: np.random.Generator) -> list[Trial]:
+        return [agree(w.w_1.size, 8 * w.d_model**2) for w in fourfold_networks(rng, bias=False)]
+
+    return (
+        Mutation(
+            "one of the two matrices is counted",
+            statement=equal(number(W_1, W_2), times(4, square)),
+            twin=Twin("numbers stored in the first matrix", one_matrix),
+        ),
+        Mutation(
+            "the count of the matrices is given for a network with biases",
+            twin=Twin(
+                "numbers stored by networks with biases",
+                lambda rng: twin_feed_forward(rng, bias=True),
+            ),
+        ),
+    )
 
 
 FEED_FORWARD = Claim(
@@ -1103,6 +1244,7 @@ FEED_FORWARD = Claim(
     given=(*definitions(W_1, W_2), FOUR_TIMES),
     proof=prove_feed_forward,
     twin=Twin("numbers stored by networks without biases", twin_feed_forward),
+    mutations=feed_forward_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1221,12 +1363,29 @@ def prove_gated(p: Prover) -> Theorem:
     )  # fmt: skip
 
 
-def twin_gated(rng: np.random.Generator) -> list[Trial]:
+def twin_gated(
+    rng: np.random.Generator, hidden: Callable[[int], int] = lambda m: 8 * m // 3
+) -> list[Trial]:
     trials = []
     for m in (3, 6, 12, 30):
-        up, gate = (FeedForwardWeights.init(rng, m, 8 * m // 3, bias=False) for _ in range(2))
+        up, gate = (FeedForwardWeights.init(rng, m, hidden(m), bias=False) for _ in range(2))
         trials.append(agree(up.parameter_count() + gate.w_1.size, 8 * m**2, f"d={m}"))
     return trials
+
+
+def gated_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            r"the network keeps $d_{ff} = 4\,d_{\text{model}}$ though it has a third matrix",
+            statement=implies(
+                both(W_G.counted, FOUR_TIMES.formula), equal(number(*gated), times(8, square))
+            ),
+            twin=Twin(
+                "stored numbers, with a second matrix of the first kind, for the factor 4",
+                lambda rng: twin_gated(rng, hidden=lambda m: 4 * m),
+            ),
+        ),
+    )
 
 
 GATED = Claim(
@@ -1241,9 +1400,11 @@ GATED = Claim(
     given=definitions(W_1, W_2),
     proof=prove_gated,
     twin=Twin("stored numbers, with a second matrix of the first kind", twin_gated),
+    mutations=gated_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
+Network = Callable[[np.ndarray, FeedForwardWeights], np.ndarray]
 turned_matrices = (stored("N_1'", "W_1'", d, f), stored("N_2'", "W_2'", f, d))
 turned = (turned_matrices[0], b_1, turned_matrices[1], b_2)
 
@@ -1280,7 +1441,7 @@ def prove_code(p: Prover) -> Theorem:
     )
 
 
-def twin_code(rng: np.random.Generator) -> list[Trial]:
+def twin_code(rng: np.random.Generator, network: Network = feed_forward) -> list[Trial]:
     """Weights stored the other way round give the same outputs, and are as many."""
     trials = []
     for m, n in SIZES:
@@ -1293,11 +1454,35 @@ def twin_code(rng: np.random.Generator) -> list[Trial]:
         out = np.einsum("btj,aj->bta", hidden, linear2) + w.b_2
         count = linear1.size + w.b_1.size + linear2.size + w.b_2.size
         trials += [
-            agree(feed_forward(x, w), out, f"output, d={m}, d_ff={n}"),
+            agree(network(x, w), out, f"output, d={m}, d_ff={n}"),
             agree(w.parameter_count(), count, f"count, d={m}, d_ff={n}"),
             agree(count, 2 * m * n + n + m, f"d={m}, d_ff={n}"),
         ]
     return trials
+
+
+def code_mutations() -> tuple[Mutation, ...]:
+    def without_biases(x: np.ndarray, w: FeedForwardWeights) -> np.ndarray:
+        return feed_forward(x, FeedForwardWeights(w.w_1, w.w_2))
+
+    def relu_last(x: np.ndarray, w: FeedForwardWeights) -> np.ndarray:
+        return relu(linear(linear(x, w.w_1, w.b_1), w.w_2, w.b_2))
+
+    def mistaken(compares: str, network: Network) -> Twin:
+        return Twin(compares, lambda rng: twin_code(rng, network))
+
+    matrices_only = all_equal(number(*network), number(*turned), times(2, d, f))
+    return (
+        Mutation(
+            "the biases are dropped",
+            statement=implies(both(*counting(*turned_matrices)), matrices_only),
+            twin=mistaken("outputs of networks without their biases", without_biases),
+        ),
+        Mutation(
+            "ReLU stands behind the second layer in place of the first",
+            twin=mistaken("outputs with ReLU behind the second layer", relu_last),
+        ),
+    )
 
 
 CODE = Claim(
@@ -1316,6 +1501,7 @@ CODE = Claim(
     given=definitions(*network),
     proof=prove_code,
     twin=Twin("outputs and stored numbers with the matrices either way round", twin_code),
+    mutations=code_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 

@@ -1,0 +1,55 @@
+"""The mistakes that the claims name: where some are needed, their texts, and what they meet."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from derive.catalogue import all_claims
+from derive.mutations import as_claim, made_for
+from derive.result import Verdict
+from derive.verify import settle
+
+CLAIMS = {c.id: c for c in all_claims() if c.mutations is not None}
+each_claim = pytest.mark.parametrize("name", CLAIMS)
+
+#: Where a mistake is easily made, and how many of them at least have to be tried there.
+AT_LEAST = {
+    "A08": 1,  # one head counted for all
+    "A09": 1,  # the key width for the values
+    "A10": 1,  # one head's rows
+    "A11": 3,  # no output matrix; biases in a layer that has none; the key width for the values
+    "A12": 1,  # a single head without its output matrix
+    "A26": 2,  # one matrix of two; no biases counted where there are some
+    "B26": 2,  # biases dropped; ReLU in the wrong place
+}  # fmt: skip
+#: How many mistaken statements of a claim are not refuted, but only not provable: derivatives and
+#: the existence of functions are not denied by evaluation.
+OPEN: dict[str, int] = {}
+
+
+@pytest.mark.parametrize("place", AT_LEAST)
+def test_the_place_has_its_mutations(place: str) -> None:
+    made = [len(made_for(c)) for c in CLAIMS.values() if place in c.source.places]
+    assert sum(made) >= AT_LEAST[place]
+
+
+@each_claim
+def test_no_text_is_used_twice(name: str) -> None:
+    texts = Counter(m.says for m in made_for(CLAIMS[name]))
+    assert all(len(text) > 10 for text in texts)
+    assert set(texts.values()) == {1}
+
+
+@each_claim
+def test_mistaken_statements_are_refuted(name: str) -> None:
+    """By a counterexample that evaluation finds, except for those that are listed as open."""
+    mistaken = [as_claim(CLAIMS[name], m, k) for k, m in enumerate(made_for(CLAIMS[name]), 1)]
+    verdicts = Counter(settle(c).result.verdict for c in mistaken if c.statement is not None)
+    assert verdicts.pop(Verdict.UNDECIDED, 0) == OPEN.get(name, 0)
+    assert set(verdicts) <= {Verdict.REFUTED}
+
+
+def test_only_claims_with_mutations_are_listed_as_open() -> None:
+    assert set(OPEN) <= set(CLAIMS)
