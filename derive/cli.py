@@ -1,4 +1,4 @@
-"""The command line: ``derive list``, ``show``, ``verify`` and ``report``.
+"""The command line: ``derive list``, ``show``, ``verify``, ``report`` and ``count``.
 
 Results go to standard output, messages to standard error.  The exit status is 0 if every verdict
 is the expected one and every twin agrees, 1 if not, and 2, after one line on standard error, for
@@ -172,7 +172,28 @@ def _parser() -> _Parser:
     )  # fmt: skip
     report.set_defaults(more=[])
     _add_seed(report)
+
+    _add_count(commands)
     return parser
+
+
+def _add_count(commands: Any) -> None:
+    counting = _command(commands, "count", _count, "parameters, operations and memory of a model")
+    what = counting.add_mutually_exclusive_group(required=True)
+    what.add_argument("config", nargs="?", metavar="CONFIG.json", help="its configuration")
+    what.add_argument(
+        "--published", action="store_true", help="published totals against exact counts"
+    )
+    counting.add_argument(
+        "--set", metavar="NAME=N", action="append", default=[], dest="settings",
+        help="n or m, tokens of the (source) sequence; bytes, of a number",
+    )  # fmt: skip
+    counting.add_argument(
+        "--json", metavar="FILE", help="write one JSON object to FILE, or - to stdout"
+    )
+    counting.add_argument(
+        "--explain", action="store_true", help="from the shapes to closed forms to numbers"
+    )
 
 
 def _command(commands: Any, name: str, run: Callable[[Any], int], about: str) -> _Parser:
@@ -342,6 +363,21 @@ def _report(args: argparse.Namespace) -> int:
     if runner.failed(results):
         print("derive: not every claim is as expected; the report says which", file=sys.stderr)
     return int(runner.failed(results))
+
+
+def _count(args: argparse.Namespace) -> int:
+    from derive import jsonout
+    from derive.count import command
+
+    if args.published and (args.settings or args.explain):
+        raise InputError("--set and --explain belong to a configuration, not to --published")
+    to_file = None if args.json in {None, "-"} else _File("--json", args.json)
+    answer = command.published() if args.published else command.counted(args.config, args.settings)
+    if args.json is not None:
+        (_write if to_file is None else to_file.write)(jsonout.dumps(answer.as_object()))
+    if args.json != "-":
+        _write(answer.as_text(_style(), explain=args.explain))
+    return 0
 
 
 @contextlib.contextmanager
