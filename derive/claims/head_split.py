@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Claim, Correction, Example, Given
+from derive.claim import Claim, Correction, Example, Given, Mutation
 from derive.claims import INTERVIEW
 from derive.claims._heads import (
     KEYS,
@@ -80,6 +80,10 @@ TOPIC = "head-split"
 delta = sp.KroneckerDelta
 
 
+#: Splits the columns of an array (n, h * width) into (h, n, width).
+Split = Callable[[Any, int], Any]
+
+
 # ---------------------------------------------------------------------- project, then split
 
 full_Q, full_K = tensor("W_all^Q", d, h * d_k), tensor("W_all^K", d, h * d_k)
@@ -123,16 +127,44 @@ def prove_split(p: Prover) -> Theorem:
     return p.for_all(theorem, i, t, c)
 
 
-def twin_split(rng: np.random.Generator) -> Iterator[Trial]:
-    from numeric import split_heads
+def dealt_out(x: Any, heads: int) -> Any:
+    """Every h-th column for a head, (h, n, width)."""
+    return np.stack([x[:, k::heads] for k in range(heads)])
+
+
+def twin_split(rng: np.random.Generator, split: Split | None = None) -> Iterator[Trial]:
+    from numeric import linear, split_heads
 
     for x, y, z, weights in layers(rng):
         for token, w in ((x, weights.w_q), (y, weights.w_k), (z, weights.w_v)):
-            together = token @ beside(w)
-            yield agree(split_heads(together, weights.h), token @ w, "split")
+            together = linear(token, beside(w))
+            yield agree((split or split_heads)(together, weights.h), token @ w, "split")
             if weights.h > 1 and w.shape[2] > 1:
-                strided = np.stack([together[:, k :: weights.h] for k in range(weights.h)])
+                strided = dealt_out(together, weights.h)
                 yield differs(strided, token @ w, by=1e-3, what="every h-th column")
+
+
+def split_mutations() -> tuple[Mutation, ...]:
+    def split_with(column: Callable[[Any, Any], Any]) -> Any:
+        product = at_once(X, full_Q, t, column(i, c))
+        return forall([i, t, c], equal(product, projected(X, W_Q, i, t, c)))
+
+    return (
+        Mutation(
+            "head $i$ gets every $h$-th column of the product, from column $i$ on",
+            statement=split_with(strided),
+            counterexample=Example({n: 1, d: 1, h: 2, d_k: 2, X: [[1]], full_Q: [[0, 1, 2, 3]]}),
+            twin=Twin(
+                "columns of one product that are dealt out",
+                lambda rng: twin_split(rng, dealt_out),
+            ),
+        ),
+        Mutation(
+            "every head gets the columns of the first",
+            statement=split_with(lambda i, c: c),
+            counterexample=Example({n: 1, d: 1, h: 2, d_k: 1, X: [[1]], full_Q: [[0, 1]]}),
+        ),
+    )
 
 
 SPLIT = Claim(
@@ -150,6 +182,7 @@ SPLIT = Claim(
     given=(BLOCKS_Q,),
     proof=prove_split,
     twin=Twin("columns of one product against the products of the heads", twin_split),
+    mutations=split_mutations,
     expected=Verdict.PROVED,
     remark="So matrices for each head need no split, and the split needs no matrices for each "
     "head: it is the same computation. What is split are the projected matrices.",
@@ -190,7 +223,9 @@ def prove_split_heads(p: Prover) -> Theorem:
     return p.for_all(theorem, i, t, f)
 
 
-def twin_split_heads(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_split_heads(
+    rng: np.random.Generator, attend: Callable[..., Any] | None = None
+) -> Iterator[Trial]:
     from numeric import attention_heads, scaled_dot_product_attention, split_heads
 
     for x, y, z, weights in layers(rng):
@@ -198,9 +233,28 @@ def twin_split_heads(rng: np.random.Generator) -> Iterator[Trial]:
             split_heads(token @ beside(w), weights.h)
             for token, w in ((x, weights.w_q), (y, weights.w_k), (z, weights.w_v))
         ]
-        yield agree(
-            scaled_dot_product_attention(*parts), attention_heads(x, y, z, weights), "heads"
-        )
+        heads = (attend or scaled_dot_product_attention)(*parts)
+        yield agree(heads, attention_heads(x, y, z, weights), "heads")
+
+
+def one_softmax(queries: Any, keys: Any, values: Any) -> Any:
+    """Attention of all heads with one softmax over their scores, side by side."""
+    from numeric import concat_heads, scaled_scores, softmax, split_heads
+
+    together = softmax(concat_heads(scaled_scores(queries, keys)))
+    return split_heads(together, len(queries)) @ values
+
+
+def split_heads_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the scores of the heads are joined before the softmax",
+            twin=Twin(
+                "heads from split projections with one softmax for all",
+                lambda rng: twin_split_heads(rng, one_softmax),
+            ),
+        ),
+    )
 
 
 SPLIT_HEADS = Claim(
@@ -223,6 +277,7 @@ SPLIT_HEADS = Claim(
     ),
     proof=prove_split_heads,
     twin=Twin("heads from split projections against heads by their matrices", twin_split_heads),
+    mutations=split_heads_mutations,
     expected=Verdict.PROVED,
     remark="The note uses $Q, K, V$ for the inputs of the layer in one place and for the projected "
     "matrices in another; here they are the inputs.",
@@ -265,14 +320,14 @@ def prove_split_first(p: Prover) -> Theorem:
     )
 
 
-def twin_split_first(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_split_first(rng: np.random.Generator, elsewhere: float = 0.0) -> Iterator[Trial]:
     """Split, then project; its matrix has h^2 times fewer free entries in h^2 blocks."""
     from numeric import split_heads
 
     for heads, tokens, width, out in ((4, 3, 2, 5), (3, 2, 4, 1), (1, 3, 2, 4)):
         x = rng.standard_normal((tokens, heads * width))
         w = rng.standard_normal((heads, width, out))
-        matrix = np.zeros((heads * width, heads * out))
+        matrix = np.full((heads * width, heads * out), elsewhere)
         for k in range(heads):
             matrix[k * width : (k + 1) * width, k * out : (k + 1) * out] = w[k]
         yield agree(split_heads(x, heads) @ w, split_heads(x @ matrix, heads), "block-diagonal")
@@ -280,6 +335,22 @@ def twin_split_first(rng: np.random.Generator) -> Iterator[Trial]:
             dense = rng.standard_normal(matrix.shape)
             far = split_heads(x @ dense, heads)
             yield differs(split_heads(x, heads) @ w, far, by=1e-2, what="another matrix")
+
+
+def split_first_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the input is split before a projection by any matrix",
+            statement=forall([i, t, c], equal(whole_token, own_part)),
+            counterexample=Example({
+                n: 1, h: 1, r: 1, d_k: 1, parts_of_X: [[1]], diagonal: [[1]], U: [[[2]]],
+            }),
+            twin=Twin(
+                "split inputs against a matrix without zeros",
+                lambda rng: twin_split_first(rng, elsewhere=1.0),
+            ),
+        ),
+    )  # fmt: skip
 
 
 SPLIT_FIRST = Claim(
@@ -293,6 +364,7 @@ SPLIT_FIRST = Claim(
     statement=implies(block_diagonal, forall([i, t, c], equal(whole_token, own_part))),
     proof=prove_split_first,
     twin=Twin("split inputs against a block-diagonal projection", twin_split_first),
+    mutations=split_first_mutations,
     expected=Verdict.PROVED,
     remark=r"Head $i$ then sees only its part of every token. The blocks have $h\,r\,d_k$ entries, "
     r"where a full matrix has $h$ times as many.",
@@ -343,13 +415,35 @@ def sliced(x: Any, heads: int, width: int) -> Any:
     return np.stack([x[:, k * width : (k + 1) * width] for k in range(heads)])
 
 
-def twin_reshape(rng: np.random.Generator) -> Iterator[Trial]:
+def swapped(x: Any, tokens: int, heads: int, width: int) -> Any:
+    return x.reshape(tokens, heads, width).swapaxes(0, 1)
+
+
+def twin_reshape(
+    rng: np.random.Generator, reshaped: Callable[..., Any] = swapped
+) -> Iterator[Trial]:
     from numeric import split_heads
 
     for x, tokens, heads, width in projections(rng):
-        swapped = x.reshape(tokens, heads, width).swapaxes(0, 1)
-        yield agree(swapped, sliced(x, heads, width), "reshape and swap")
+        parts = reshaped(x, tokens, heads, width)
+        yield agree(parts, split_heads(x, heads), "reshape and swap")
         yield agree(split_heads(x, heads), sliced(x, heads, width), "split_heads")
+
+
+def reshape_mutations() -> tuple[Mutation, ...]:
+    def at_once(x: Any, tokens: int, heads: int, width: int) -> Any:
+        return x.reshape(heads, tokens, width)
+
+    return (
+        Mutation(
+            "the array is reshaped to $(h, n, d_k)$ at once",
+            statement=forall([t, i, c], equal(row_major(t, i, c), heads_first(t, i, c))),
+            counterexample=Example({n: 2, h: 2, d_k: 1}),
+            twin=Twin(
+                "arrays reshaped at once against slices", lambda rng: twin_reshape(rng, at_once)
+            ),
+        ),
+    )
 
 
 RESHAPE = Claim(
@@ -359,6 +453,7 @@ RESHAPE = Claim(
     statement=forall([t, i, c], equal(row_major(t, i, c), tokens_first(t, i, c))),
     proof=prove_reshape,
     twin=Twin("reshaped and swapped arrays against slices", twin_reshape),
+    mutations=reshape_mutations,
     expected=Verdict.PROVED,
     remark=r"A reshape keeps every number at its place in memory, row by row: entry "
     r"$(t, i\,d_k + c)$ becomes entry $(t, i, c)$.",
@@ -437,6 +532,16 @@ def twin_direct(rng: np.random.Generator) -> Iterator[Trial]:
         yield agree(same, tokens == 1 or heads == 1, f"n={tokens}, h={heads}")
 
 
+def direct_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "only one token makes it right, not one head",
+            statement=iff(straight, equal(n, 1)),
+            counterexample=Example({n: 2, h: 1, d_k: 1}),
+        ),
+    )
+
+
 DIRECT = Claim(
     id="head-split/reshape-without-swap",
     title="Reshape to $(h, n, d_k)$ at once",
@@ -449,6 +554,7 @@ DIRECT = Claim(
     counterexample=Example({n: 2, h: 2, d_k: 1}),
     correction=Correction(iff(straight, either(equal(n, 1), equal(h, 1))), prove_direct_iff),
     twin=Twin("reshaped arrays against slices", twin_direct),
+    mutations=direct_mutations,
     expected=Verdict.REFUTED,
     remark="The shape is right, but the rows of one head then come from several tokens. A test "
     "with one token or one head does not see it.",
@@ -483,6 +589,16 @@ def twin_stride(rng: np.random.Generator) -> Iterator[Trial]:
         yield agree(same, heads == 1 or width == 1, f"h={heads}, d_k={width}")
 
 
+def stride_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "only one head makes it right, not one column",
+            statement=iff(every_hth, equal(h, 1)),
+            counterexample=Example({h: 2, d_k: 1}),
+        ),
+    )
+
+
 STRIDE = Claim(
     id="head-split/split-by-stride",
     title="Every $h$-th column",
@@ -495,6 +611,7 @@ STRIDE = Claim(
     counterexample=Example({h: 2, d_k: 2}),
     correction=Correction(iff(every_hth, either(equal(h, 1), equal(d_k, 1))), prove_stride_iff),
     twin=Twin("strided columns against blocks of columns", twin_stride),
+    mutations=stride_mutations,
     expected=Verdict.REFUTED,
     remark="Used for all projections and for the rows of $W^O$ it is another order of the same "
     "parameters; mixed with blocks of columns, or with trained weights, it is wrong.",

@@ -7,12 +7,13 @@ of columns it needs that `h` divides `d_model`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from derive.claim import Added, Claim, Example
+from derive.claim import Added, Claim, Example, Given, Mutation
 from derive.claims import DERIVATIONS
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem, infer
@@ -239,10 +240,15 @@ def position(head: Any, column: Any) -> sp.Expr:
 SHAPES = ((4, 3, 5), (2, 7, 3), (1, 2, 3), (3, 2, 1), (5, 1, 2), (1, 1, 1))
 
 
-def concatenations(rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
+Joined = Callable[[np.ndarray], np.ndarray]
+
+
+def concatenations(
+    rng: np.random.Generator, joined: Joined | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Heads (h, n, d_v) with random entries, and their concatenation (n, h*d_v)."""
     drawn = [rng.standard_normal(shape) for shape in SHAPES]
-    return [(heads, concat_heads(heads)) for heads in drawn]
+    return [(heads, (joined or concat_heads)(heads)) for heads in drawn]
 
 
 def prove_in_range(p: Prover) -> Theorem:
@@ -270,6 +276,17 @@ def twin_in_range(rng: np.random.Generator) -> list[Trial]:
     return trials
 
 
+def in_range_mutations() -> tuple[Mutation, ...]:
+    mixed = plus(times(i, h), c)
+    return (
+        Mutation(
+            "the heads stand $h$ columns apart in place of $d_v$",
+            statement=forall([i, c], less(mixed, times(h, d_v))),
+            counterexample=Example({h: 2, d_v: 1}),
+        ),
+    )
+
+
 IN_RANGE = Claim(
     id="head-width/position-in-range",
     title="Concatenation: within range",
@@ -281,6 +298,7 @@ IN_RANGE = Claim(
     statement=forall([i, c], both(at_most(0, position(i, c)), less(position(i, c), times(h, d_v)))),
     proof=prove_in_range,
     twin=Twin("positions against the columns of the concatenated array", twin_in_range),
+    mutations=in_range_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -329,6 +347,17 @@ def twin_distinct(rng: np.random.Generator) -> list[Trial]:
     return trials
 
 
+def distinct_mutations() -> tuple[Mutation, ...]:
+    closer = minus(d_v, 1)
+    meet = equal(plus(times(i, closer), c), plus(times(j, closer), e))
+    return (
+        Mutation(
+            "each head begins on the last column of the one before",
+            statement=forall([i, c, j, e], implies(meet, both(equal(i, j), equal(c, e)))),
+        ),
+    )
+
+
 DISTINCT = Claim(
     id="head-width/positions-distinct",
     title="Concatenation: no overlap",
@@ -342,6 +371,7 @@ DISTINCT = Claim(
     ),
     proof=prove_distinct,
     twin=Twin("entries of the concatenated array against those of the heads", twin_distinct),
+    mutations=distinct_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -387,14 +417,29 @@ def prove_reached(p: Prover) -> Theorem:
     return p.for_all(place, l)
 
 
-def twin_reached(rng: np.random.Generator) -> list[Trial]:
+def twin_reached(rng: np.random.Generator, joined: Joined | None = None) -> list[Trial]:
     """Column l of the concatenation is column l mod d_v of head l // d_v."""
     trials = []
-    for heads, together in concatenations(rng):
+    for heads, together in concatenations(rng, joined):
         for place in range(together.shape[1]):
             head, column = divmod(place, heads.shape[2])
             trials.append(agree(together[:, place], heads[head, :, column], f"column {place}"))
     return trials
+
+
+def reached_mutations() -> tuple[Mutation, ...]:
+    def dealt_out(heads: np.ndarray) -> np.ndarray:
+        return concat_heads(heads.transpose(2, 1, 0))
+
+    return (
+        Mutation(
+            "the columns of the heads take turns: column $c$ of head $i$ in place $c\\,h + i$",
+            twin=Twin(
+                "columns of the array in which the heads take turns",
+                lambda rng: twin_reached(rng, dealt_out),
+            ),
+        ),
+    )
 
 
 REACHED = Claim(
@@ -408,6 +453,7 @@ REACHED = Claim(
     statement=forall(l, implies(less(l, times(h, d_v)), exists(i, some_column))),
     proof=prove_reached,
     twin=Twin("columns of the concatenated array, one by one", twin_reached),
+    mutations=reached_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -425,11 +471,28 @@ def prove_columns(p: Prover) -> Theorem:
     )
 
 
-def twin_columns(rng: np.random.Generator) -> list[Trial]:
+def twin_columns(rng: np.random.Generator, joined: Joined | None = None) -> list[Trial]:
     return [
         agree(together.shape[1], heads.shape[0] * heads.shape[2], "columns")
-        for heads, together in concatenations(rng)
+        for heads, together in concatenations(rng, joined)
     ]
+
+
+def columns_mutations() -> tuple[Mutation, ...]:
+    def along_tokens(heads: np.ndarray) -> np.ndarray:
+        return concat_heads(heads.reshape(1, -1, heads.shape[2]))
+
+    return (
+        Mutation(
+            "the heads are laid one below the other, along the tokens",
+            statement=equal(columns, d_v),
+            twin=Twin(
+                "shape of the array of heads one below the other",
+                lambda rng: twin_columns(rng, along_tokens),
+            ),
+        ),
+        Mutation("the widths are added in place of multiplied", statement=equal(columns, h + d_v)),
+    )
 
 
 COLUMNS = Claim(
@@ -443,6 +506,7 @@ COLUMNS = Claim(
     statement=equal(columns, times(h, d_v)),
     proof=prove_columns,
     twin=Twin("shape of the concatenated array", twin_columns),
+    mutations=columns_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -503,8 +567,26 @@ def prove_over_rationals(p: Prover) -> Theorem:
     return p.equal(times(h, quotient), d, reason="a size is not zero, so the quotient cancels")
 
 
+def twin_rounded(rng: np.random.Generator) -> list[Trial]:
+    """Layers of h heads of d_model // h columns, whether or not that loses columns."""
+    sizes = ((12, 4), (30, 5), (100, 8))
+    drawn = [MultiHeadWeights.init(rng, m, n, d_k=m // n, d_v=m // n) for m, n in sizes]
+    return [agree(w.w_o.shape[0], w.d_model, f"d={w.d_model}, h={w.h}") for w in drawn]
+
+
 def twin_over_rationals(rng: np.random.Generator) -> list[Trial]:
     return [agree(n * head_width(m, n), m, "h * d_v") for m, n in widths(rng)]
+
+
+def over_rationals_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation("the quotient is upside down", statement=equal(times(h, over(h, d)), d)),
+        Mutation(
+            "the width of a head is rounded down",
+            statement=equal(times(h, floor_width), d),
+            twin=Twin("rows of the output matrix of heads of rounded width", twin_rounded),
+        ),
+    )
 
 
 OVER_RATIONALS = Claim(
@@ -518,6 +600,7 @@ OVER_RATIONALS = Claim(
     statement=equal(times(h, quotient), d),
     proof=prove_over_rationals,
     twin=Twin("concatenated width of built weights against the model width", twin_over_rationals),
+    mutations=over_rationals_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -541,6 +624,21 @@ def twin_floor(rng: np.random.Generator) -> list[Trial]:
     return [*divisible, differs(8 * (100 // 8), 100, by=4, what="d=100, h=8")]
 
 
+def floor_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "nothing is asked of the number of heads, $\\lfloor 100/8 \\rfloor = 12$",
+            given=(),
+            counterexample=Example({d: 100, h: 8}),
+            twin=Twin("rows of the output matrix of heads of rounded width", twin_rounded),
+        ),
+        Mutation(
+            "the model width has to divide the number of heads",
+            given=(Given(divides(d, h)),),
+        ),
+    )
+
+
 FLOOR = Claim(
     id="head-width/floor",
     title="Integer division loses nothing",
@@ -560,6 +658,7 @@ FLOOR = Claim(
     witness=Example({d: 12, h: 4}),
     proof=prove_floor,
     twin=Twin("integer division over divisors, and one pair that does not divide", twin_floor),
+    mutations=floor_mutations,
     expected=Verdict.CONDITIONAL,
 )  # fmt: skip
 
@@ -627,6 +726,11 @@ def twin_remainder(rng: np.random.Generator) -> list[Trial]:
     return trials
 
 
+def remainder_mutations() -> tuple[Mutation, ...]:
+    short = equal(minus(times(h, floor_width), remainder), d)
+    return (Mutation("the remainder is taken away in place of added", statement=short),)
+
+
 REMAINDER = Claim(
     id="head-width/remainder",
     title="What integer division loses",
@@ -641,6 +745,7 @@ REMAINDER = Claim(
     ),
     proof=prove_remainder,
     twin=Twin("columns that are left over when they are dealt out", twin_remainder),
+    mutations=remainder_mutations,
     expected=Verdict.PROVED,
     remark=r"With $d_{\text{model}} = 100$ and $h = 8$ the heads cover 96 columns and 4 are lost.",
 )  # fmt: skip

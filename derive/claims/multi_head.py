@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Added, Claim, Correction, Example, Given
+from derive.claim import Added, Claim, Correction, Example, Given, Mutation
 from derive.claims import DERIVATIONS, INTERVIEW
 from derive.claims._heads import (
     CONCAT,
@@ -24,6 +24,7 @@ from derive.claims._heads import (
     QUERIES,
     VALUES,
     W_K,
+    W_O,
     W_Q,
     W_V,
     WEIGHTS,
@@ -47,6 +48,7 @@ from derive.claims._heads import (
     h,
     head,
     i,
+    j,
     keys,
     l,
     layers,
@@ -96,6 +98,10 @@ TOPIC = "multi-head"
 delta = sp.KroneckerDelta
 
 
+#: sizes for examples with two heads of one column each
+TWO_HEADS = {n: 1, d: 1, h: 2, d_v: 1}
+
+
 # ---------------------------------------------------------------------- shapes
 
 sizes = both(
@@ -122,11 +128,15 @@ def refused(function: Callable[..., Any], *arguments: Any) -> bool:
     return False
 
 
-def twin_shapes(rng: np.random.Generator) -> Iterator[Trial]:
-    from numeric import scaled_dot_product_attention
+def twin_shapes(rng: np.random.Generator, turned: bool = False) -> Iterator[Trial]:
+    from numeric import linear, scaled_dot_product_attention
 
     for x, y, z, weights in layers(rng):
-        q, k, v = x @ weights.w_q[0], y @ weights.w_k[0], z @ weights.w_v[0]
+        w_q = weights.w_q[0].T if turned else weights.w_q[0]
+        yield agree(refused(linear, x, w_q), False, "a matrix that fits the queries")
+        if turned:
+            continue
+        q, k, v = linear(x, w_q), linear(y, weights.w_k[0]), linear(z, weights.w_v[0])
         yield agree(q.size, len(x) * weights.d_k, "queries")
         yield agree(k.size, len(y) * weights.d_k, "keys")
         yield agree(v.size, len(y) * weights.d_v, "values")
@@ -137,6 +147,23 @@ def twin_shapes(rng: np.random.Generator) -> Iterator[Trial]:
     yield agree(refused(scaled_dot_product_attention, q, k, v[:3]), True, "number of values")
 
 
+def shapes_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            r"$W_i^Q$ is declared as a $d_k \times d_{\text{model}}$ matrix",
+            twin=Twin("whether queries pass a turned matrix", lambda rng: twin_shapes(rng, True)),
+        ),
+        Mutation(
+            "there is a query for each of the $m$ keys",
+            statement=equal(total(1, t, c), times(m, d_k)),
+        ),
+        Mutation(
+            "there is a value for each of the $n$ queries",
+            statement=equal(total(1, s, f), times(n, d_v)),
+        ),
+    )
+
+
 SHAPES = Claim(
     id="multi-head/projected-sizes",
     title="Projected queries, keys and values",
@@ -144,6 +171,7 @@ SHAPES = Claim(
     statement=sizes,
     proof=prove_shapes,
     twin=Twin("entries of projected arrays; shapes that do not fit are refused", twin_shapes),
+    mutations=shapes_mutations,
     expected=Verdict.PROVED,
     remark="Two sizes must agree: queries and keys have one width, and there are as many values as "
     "keys. Nothing ties $d_k$ to $d_v$, or $n$ to $m$.",
@@ -175,15 +203,32 @@ def prove_form(p: Prover) -> Theorem:
     return p.for_all(theorem, i, t, s)
 
 
-def twin_form(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_form(rng: np.random.Generator, turned: bool = False) -> Iterator[Trial]:
     from numeric import scaled_scores
 
     for x, y, _, weights in layers(rng):
         scores = scaled_scores(x @ weights.w_q, y @ weights.w_k) * np.sqrt(weights.d_k)
         forms = weights.w_q @ weights.w_k.swapaxes(1, 2)
+        if turned:
+            forms = forms.swapaxes(1, 2)
         yield agree(scores, x @ forms @ y.T, "scores by the forms")
         ranks = [np.linalg.matrix_rank(form) for form in forms]
         yield agree(max(ranks) <= weights.d_k, True, "rank of the form of a head")
+
+
+def form_mutations() -> tuple[Mutation, ...]:
+    transposed = total(times(Q[t, a], form(i, b, a), K[s, b]), a, b)
+    return (
+        Mutation(
+            r"the form is turned round, $W_i^K W_i^{Q\top}$",
+            statement=forall([i, t, s], equal(product(i, t, s), transposed)),
+            counterexample=Example({
+                n: 1, m: 1, d: 2, h: 1, d_k: 1, Q: [[1, 0]], K: [[0, 1]], W_Q: [[[1], [0]]],
+                W_K: [[[0], [1]]],
+            }),
+            twin=Twin("unscaled scores against turned forms", lambda rng: twin_form(rng, True)),
+        ),
+    )  # fmt: skip
 
 
 FORM = Claim(
@@ -200,6 +245,7 @@ FORM = Claim(
     given=(QUERIES, KEYS),
     proof=prove_form,
     twin=Twin("unscaled scores against the form, and its rank", twin_form),
+    mutations=form_mutations,
     expected=Verdict.PROVED,
     remark=r"With $B_i = W_i^Q W_i^{K\top}$ the scores are $Q B_i K^\top/\sqrt{d_k}$: the two "
     "matrices act through their product only, whose rank is at most $d_k$ (the rank is seen in "
@@ -234,6 +280,19 @@ def twin_associative(rng: np.random.Generator) -> Iterator[Trial]:
         yield agree(heads.shape, (weights.h, len(x), weights.d_v), "shape")
 
 
+def associative_mutations() -> tuple[Mutation, ...]:
+    elsewhere = total(times(total(times(A[j, t, s], V[s, a]), s), W_V[i, a, f]), a)
+    return (
+        Mutation(
+            "the values are averaged with the weights of another head",
+            statement=forall([i, j, t, f], equal(average(A, values, i, t, f), elsewhere)),
+            counterexample=Example({
+                **TWO_HEADS, m: 1, V: [[1]], W_V: [[[1]], [[1]]], A: [[[1]], [[2]]],
+            }),
+        ),
+    )  # fmt: skip
+
+
 ASSOCIATIVE = Claim(
     id="multi-head/average-then-project",
     title="$A(VW) = (AV)W$",
@@ -252,6 +311,7 @@ ASSOCIATIVE = Claim(
     given=(VALUES,),
     proof=prove_associative,
     twin=Twin("heads against averages that are projected afterwards", twin_associative),
+    mutations=associative_mutations,
     expected=Verdict.PROVED,
     remark="It holds for any weights $A^{(i)}$: one row for each query, one column for each key.",
 )  # fmt: skip
@@ -281,18 +341,32 @@ def prove_row(p: Prover) -> Theorem:
     return p.for_all(p.suppose(row, branch, "let the two inputs have row $t$ in common"), t)
 
 
-def twin_row(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_row(rng: np.random.Generator, swapped: bool = False) -> Iterator[Trial]:
     from numeric import attention_heads
 
+    def heads_of(x: Any, y: Any, z: Any, weights: Any) -> Any:
+        return attention_heads(*((y, x, x) if swapped else (x, y, z)), weights)
+
     for x, y, z, weights in layers(rng):
-        heads = attention_heads(x, y, z, weights)
+        heads = heads_of(x, y, z, weights)
         changed = rng.standard_normal(x.shape)
         changed[-1] = x[-1]
-        others = attention_heads(changed, y, z, weights)
+        others = heads_of(changed, y, z, weights)
         yield agree(others[:, -1], heads[:, -1], "the row of the query that stays")
         yield agree(heads.shape[1], len(x), "one row per query")
         if len(x) > 1 and len(y) > 1:
             yield differs(others[:, 0], heads[:, 0], by=1e-4, what="the row of another query")
+
+
+def row_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "queries and keys have changed places: a head has a row for each key",
+            twin=Twin(
+                "heads in which the keys ask the queries", lambda rng: twin_row(rng, swapped=True)
+            ),
+        ),
+    )
 
 
 ROW = Claim(
@@ -317,6 +391,7 @@ ROW = Claim(
     ),
     proof=prove_row,
     twin=Twin("heads before and after a change of the other queries", twin_row),
+    mutations=row_mutations,
     expected=Verdict.PROVED,
     remark="The number of rows is the number of queries, whatever the number $m$ of keys; every "
     "row reads all keys and values.",
@@ -338,15 +413,33 @@ def prove_unseen(p: Prover) -> Theorem:
     return p.for_all(p.suppose(lost, branch, "let the matrix send $x$ to 0"), i)
 
 
-def twin_unseen(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_unseen(rng: np.random.Generator, head: int = 0) -> Iterator[Trial]:
+    """What head 0 does not see is added, and the weights of a head are compared."""
     for x, y, _, weights in layers(rng):
         before = patterns(x, y, weights)
         if weights.d_k < weights.d_model:
             kernel = np.linalg.svd(weights.w_q[0].T)[2][weights.d_k :]
             moved = x + rng.standard_normal((len(x), len(kernel))) @ kernel
-            yield agree(patterns(moved, y, weights)[0], before[0], "what head 0 does not see")
+            watched = min(head, weights.h - 1)
+            after = patterns(moved, y, weights)
+            yield agree(after[watched], before[watched], "what head 0 does not see")
             if weights.h > 1 and len(y) > 1:
                 yield differs(patterns(moved, y, weights), before, by=1e-4, what="others do")
+
+
+def unseen_mutations() -> tuple[Mutation, ...]:
+    moved = total(times(plus(Q[t, a], unseen[a]), W_Q[j, a, c]), a)
+    stays = forall([t, c], equal(moved, projected(Q, W_Q, j, t, c)))
+    return (
+        Mutation(
+            "what one head does not see, another does not see either",
+            statement=forall([i, j], implies(lost, stays)),
+            twin=Twin(
+                "attention weights of head 1 after a change that head 0 does not see",
+                lambda rng: twin_unseen(rng, head=1),
+            ),
+        ),
+    )
 
 
 UNSEEN = Claim(
@@ -373,6 +466,7 @@ UNSEEN = Claim(
     ),
     proof=prove_unseen,
     twin=Twin("attention weights after a change that a head does not see", twin_unseen),
+    mutations=unseen_mutations,
     expected=Verdict.PROVED,
     remark=r"Such $x \ne 0$ exist when $d_k < d_{\text{model}}$, by counting dimensions, which is "
     "not proved here. Other heads may see them.",
@@ -405,6 +499,10 @@ def twin_lower(rng: np.random.Generator) -> Iterator[Trial]:
     yield agree(whole.shape[1] < whole.shape[0], False, "one head")
 
 
+def low_mutations() -> tuple[Mutation, ...]:
+    return (Mutation("a single head is taken for narrower, too", given=(SHARED,)),)
+
+
 LOW = Claim(
     id="multi-head/low-dimensional",
     title="The subspace of a head has lower dimension",
@@ -422,6 +520,7 @@ LOW = Claim(
     ),
     witness=Example({d: 4, h: 2, d_k: 2}),
     proof=lambda p: lower(p, p.hyp(1)),
+    mutations=low_mutations,
     twin=Twin("columns and rows of built matrices; vectors that they lose", twin_lower),
     expected=Verdict.CONDITIONAL,
 )  # fmt: skip
@@ -450,13 +549,23 @@ def prove_lower_iff(p: Prover) -> Theorem:
     )
 
 
-def twin_lower_iff(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_lower_iff(rng: np.random.Generator, least: int = 2) -> Iterator[Trial]:
     from numeric import head_width
 
     for heads in range(1, 9):
         width = heads * int(rng.integers(1, 9))
         narrower = head_width(width, heads) < width
-        yield agree(narrower, heads >= 2, f"d={width}, h={heads}")
+        yield agree(narrower, heads >= least, f"d={width}, h={heads}")
+
+
+def lower_iff_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "three heads are asked for",
+            statement=iff(less(d_k, d), at_most(3, h)),
+            twin=Twin("widths against three heads", lambda rng: twin_lower_iff(rng, least=3)),
+        ),
+    )
 
 
 LOWER_IFF = Claim(
@@ -470,6 +579,7 @@ LOWER_IFF = Claim(
     given=(SHARED,),
     proof=prove_lower_iff,
     twin=Twin("widths that are handed out", twin_lower_iff),
+    mutations=lower_iff_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -495,17 +605,51 @@ def prove_by_heads(p: Prover) -> Theorem:
     return p.for_all(theorem, t, o)
 
 
-def twin_by_heads(rng: np.random.Generator) -> Iterator[Trial]:
+def strided_rows(weights: Any) -> Any:
+    """The rows of ``W^O`` dealt out in turn, (h, d_v, d_model)."""
+    return np.stack([weights.w_o[k :: weights.h] for k in range(weights.h)])
+
+
+def twin_by_heads(
+    rng: np.random.Generator, rows_of: Callable[[Any], Any] = output_rows
+) -> Iterator[Trial]:
     from numeric import attention_heads, multi_head_attention
 
     for x, y, z, weights in layers(rng):
         out = multi_head_attention(x, y, z, weights)
-        heads, rows = attention_heads(x, y, z, weights), output_rows(weights)
+        heads, rows = attention_heads(x, y, z, weights), rows_of(weights)
         yield agree(out, (heads @ rows).sum(axis=0), "sum over heads")
         yield agree(out.shape, x.shape, "one row per query, of the model width")
         if weights.h > 1 and weights.d_v > 1:
-            strided = sum(heads[k] @ weights.w_o[k :: weights.h] for k in range(weights.h))
+            strided = (heads @ strided_rows(weights)).sum(axis=0)
             yield differs(out, strided, by=1e-3, what="every h-th row of W^O")
+
+
+def by_heads_mutations() -> tuple[Mutation, ...]:
+    def first_only(weights: Any) -> Any:
+        return output_rows(weights)[:1]
+
+    def mistaken(compares: str, rows_of: Callable[[Any], Any]) -> Twin:
+        return Twin(compares, lambda rng: twin_by_heads(rng, rows_of))
+
+    strided = total(times(head[i, t, f], W_O[plus(times(f, h), i), o]), i, f)
+    first_rows = total(times(head[i, t, f], W_O[f, o]), i, f)
+    return (
+        Mutation(
+            "head $i$ gets every $h$-th row of $W^O$, from row $i$ on",
+            statement=forall([t, o], equal(output, strided)),
+            counterexample=Example({
+                **TWO_HEADS, d_v: 2, head: [[[0, 1]], [[0, 0]]], W_O: [[0], [1], [2], [3]],
+            }),
+            twin=mistaken("sum over heads with rows that are dealt out", strided_rows),
+        ),
+        Mutation(
+            "every head gets the rows of the first",
+            statement=forall([t, o], equal(output, first_rows)),
+            counterexample=Example({**TWO_HEADS, head: [[[0]], [[1]]], W_O: [[1], [2]]}),
+            twin=mistaken("sum over heads with the rows of the first", first_only),
+        ),
+    )  # fmt: skip
 
 
 BY_HEADS = Claim(
@@ -519,6 +663,7 @@ BY_HEADS = Claim(
     given=(CONCAT,),
     proof=prove_by_heads,
     twin=Twin("output of the layer against the sum over heads", twin_by_heads),
+    mutations=by_heads_mutations,
     expected=Verdict.PROVED,
     remark=r"To fuse means to add: $\mathrm{Concat}\,W^O = \sum_i \mathrm{head}_i W_i^O$, where "
     r"$W_i^O$ are the rows $i\,d_v, \dots, (i+1)d_v-1$ of $W^O$. No head acts on another inside "
@@ -546,15 +691,46 @@ def prove_by_maps(p: Prover) -> Theorem:
     return p.for_all(theorem, t, o)
 
 
-def twin_by_maps(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_by_maps(
+    rng: np.random.Generator, patterns_of: Callable[..., Any] = patterns
+) -> Iterator[Trial]:
     from numeric import multi_head_attention
 
     for x, y, z, weights in layers(rng):
         maps = weights.w_v @ output_rows(weights)
-        claimed = (patterns(x, y, weights) @ z @ maps).sum(axis=0)
+        claimed = (patterns_of(x, y, weights) @ z @ maps).sum(axis=0)
         yield agree(multi_head_attention(x, y, z, weights), claimed, "sum of A V C")
         ranks = [np.linalg.matrix_rank(c) for c in maps]
         yield agree(max(ranks) <= weights.d_v, True, "rank of a value map")
+
+
+def one_softmax(query_input: Any, key_input: Any, weights: Any) -> Any:
+    """The weights (h, n, m) of one softmax over the scores of all heads, side by side."""
+    from numeric import concat_heads, scaled_scores, softmax, split_heads
+
+    scores = scaled_scores(query_input @ weights.w_q, key_input @ weights.w_k)
+    return split_heads(softmax(concat_heads(scores)), weights.h)
+
+
+def by_maps_mutations() -> tuple[Mutation, ...]:
+    first = total(times(A[0, t, s], total(times(V[s, a], value_map(i, a, o)), a)), i, s)
+    return (
+        Mutation(
+            "all heads take the weights of the first",
+            statement=forall([t, o], equal(output, first)),
+            counterexample=Example({
+                **TWO_HEADS, m: 1, V: [[1]], W_V: [[[0]], [[1]]], A: [[[1]], [[2]]],
+                W_O: [[1], [1]],
+            }),
+        ),
+        Mutation(
+            "the scores are laid side by side before the softmax, which runs over all heads",
+            twin=Twin(
+                "output of the layer against weights of one softmax",
+                lambda rng: twin_by_maps(rng, one_softmax),
+            ),
+        ),
+    )  # fmt: skip
 
 
 BY_MAPS = Claim(
@@ -569,6 +745,7 @@ BY_MAPS = Claim(
     given=(VALUES, HEADS, CONCAT),
     proof=prove_by_maps,
     twin=Twin("output of the layer against the sum of A V C over the heads", twin_by_maps),
+    mutations=by_maps_mutations,
     expected=Verdict.PROVED,
     remark=r"$\mathrm{Concat}\,W^O = \sum_i A^{(i)} V C_i$ with $C_i = W_i^V W_i^O$, for any "
     r"weights $A^{(i)}$: the four steps of this note give the formulas of the other one.",
@@ -597,6 +774,17 @@ def twin_unmixed(rng: np.random.Generator) -> Iterator[Trial]:
             yield agree(out[:, k * width : (k + 1) * width], single, f"head {k}")
 
 
+def unmixed_mutations() -> tuple[Mutation, ...]:
+    taken = total(times(concat[t, l], delta(l, position(i, f))), l)
+    return (
+        Mutation(
+            "the coordinates of one head hold what another found",
+            statement=forall([t, i, j, f], equal(taken, head[j, t, f])),
+            counterexample=Example({**TWO_HEADS, head: [[[0]], [[1]]]}),
+        ),
+    )
+
+
 UNMIXED = Claim(
     id="multi-head/identity-output-matrix",
     title="Without mixing by $W^O$ every head keeps its own coordinates",
@@ -612,6 +800,7 @@ UNMIXED = Claim(
     given=(CONCAT,),
     proof=prove_unmixed,
     twin=Twin("output with the identity as output matrix, head by head", twin_unmixed),
+    mutations=unmixed_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -689,17 +878,39 @@ def prove_projector(p: Prover) -> Theorem:
     return p.both(p.for_all(twice, a, b), p.for_all(mirrored, a, b))
 
 
-def twin_idempotent(rng: np.random.Generator) -> Iterator[Trial]:
+def square_matrices(rng: np.random.Generator) -> Iterator[Any]:
+    """The matrices of single heads, which are square."""
     from numeric import MultiHeadWeights
 
     for width in (2, 5):
         weights = MultiHeadWeights.init(rng, width, 1)
-        for w in (weights.w_q[0], weights.w_o):
-            yield differs(w @ w, w, by=1e-2, what="square matrices of one head")
+        yield from (weights.w_q[0], weights.w_o)
+
+
+def twin_idempotent(rng: np.random.Generator) -> Iterator[Trial]:
+    for w in square_matrices(rng):
+        yield differs(w @ w, w, by=1e-2, what="square matrices of one head")
     for rows, columns in ((5, 2), (4, 4), (3, 1)):
         w, _ = np.linalg.qr(rng.standard_normal((rows, columns)))
         projector = w @ w.T
         yield agree(projector @ projector, projector, "orthonormal columns")
+
+
+def idempotent_mutations() -> tuple[Mutation, ...]:
+    def taken_for_one(rng: np.random.Generator) -> Iterator[Trial]:
+        return (agree(w @ w, w) for w in square_matrices(rng))
+
+    twice = total(times(onto(a, o), onto(o, b)), o)
+    return (
+        Mutation(
+            "a square matrix of a single head is taken for a projection",
+            twin=Twin("squares of the matrices of a single head", taken_for_one),
+        ),
+        Mutation(
+            r"$U U^\top$ is taken for a projection whatever the columns of $U$ are",
+            statement=forall([a, b], equal(twice, onto(a, b))),
+        ),
+    )
 
 
 IDEMPOTENT = Claim(
@@ -726,6 +937,7 @@ IDEMPOTENT = Claim(
         ),
     ),
     twin=Twin("squares of random matrices; projectors from orthonormal columns", twin_idempotent),
+    mutations=idempotent_mutations,
     expected=Verdict.REFUTED,
     remark=r"From two heads on, $W_i^Q$ is not even square. Where $U^\top U = I$, the matrix "
     r"$U U^\top$ is an orthogonal projection.",

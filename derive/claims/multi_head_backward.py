@@ -9,11 +9,13 @@ chain rule it is the gradient of a loss that has these coefficients for its grad
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
-from derive.claim import Claim, Notation
+from derive.claim import Claim, Example, Given, Mutation, Notation
 from derive.claims import DERIVATIONS
 from derive.claims._heads import (
     HEADS,
@@ -38,6 +40,7 @@ from derive.claims._heads import (
     h,
     head,
     i,
+    j,
     keys,
     l,
     layers,
@@ -139,6 +142,19 @@ def twin_output_gradient(rng: np.random.Generator) -> Iterator[Trial]:
         yield agree(gradient.w_o, together.T @ cotangent, "Concat^T G")
 
 
+def output_mutations() -> tuple[Mutation, ...]:
+    paired = total(times(G[t, o], output), t, o)
+    return (
+        Mutation(
+            "the gradient by $W^O$ reads the first query only",
+            statement=GradientIs(paired, W_O, (l, o), times(concat[0, l], G[0, o])),
+            counterexample=Example({
+                n: 2, d: 1, h: 1, d_v: 1, G: [[1], [1]], concat: [[1], [1]], W_O: [[1]],
+            }),
+        ),
+    )  # fmt: skip
+
+
 OUTPUT_GRADIENT = Claim(
     id="multi-head-backward/output",
     title="Backward through the output projection",
@@ -155,6 +171,7 @@ OUTPUT_GRADIENT = Claim(
     ),
     proof=prove_output_gradient,
     twin=Twin("the backward pass with random cotangents", twin_output_gradient),
+    mutations=output_mutations,
     expected=Verdict.PROVED,
     remark="So the backward pass splits at the heads just as the forward pass joins them: head $i$ "
     r"receives $G\,W_i^{O\top}$ and nothing from the other heads.",
@@ -185,20 +202,25 @@ def prove_values_gradient(p: Prover) -> Theorem:
     return p.note(p.with_partial(raw, entry, i, s, f), r"in matrices: $A^{(i)\top} g_i$")
 
 
-def backward(x: Any, y: Any, z: Any, weights: Any, cotangent: Any) -> tuple[Any, ...]:
+def backward(
+    x: Any, y: Any, z: Any, weights: Any, cotangent: Any,
+    centred: bool = True, scale: Callable[[int], Any] = np.sqrt,
+) -> tuple[Any, ...]:  # fmt: skip
     """Projected inputs, weights, heads, and the gradients by projections, by the formulas."""
     from numeric import attention_heads
 
     q, k, v = x @ weights.w_q, y @ weights.w_k, z @ weights.w_v
     heads, pattern = attention_heads(x, y, z, weights), patterns(x, y, weights)
-    gain = np.einsum("itf,isf->its", cotangent, v) - np.einsum("itf,itf->it", cotangent, heads)[
-        ..., None
-    ]  # fmt: skip
-    gain = pattern * gain / np.sqrt(weights.d_k)
+    gain = np.einsum("itf,isf->its", cotangent, v)
+    if centred:
+        gain = gain - np.einsum("itf,itf->it", cotangent, heads)[..., None]
+    gain = pattern * gain / scale(weights.d_k)
     return (q, k, v), (gain @ k, gain.swapaxes(1, 2) @ q, pattern.swapaxes(1, 2) @ cotangent)
 
 
-def twin_attention_gradient(which: int) -> Callable[[np.random.Generator], Iterator[Trial]]:
+def twin_attention_gradient(
+    which: int, **formula: Any
+) -> Callable[[np.random.Generator], Iterator[Trial]]:
     """The formula against the vjp of attention, and that against complex steps."""
 
     def trials(rng: np.random.Generator) -> Iterator[Trial]:
@@ -210,7 +232,7 @@ def twin_attention_gradient(which: int) -> Callable[[np.random.Generator], Itera
 
         for x, y, z, weights in layers(rng):
             cotangent = rng.standard_normal((weights.h, len(x), weights.d_v))
-            (q, k, v), gradients = backward(x, y, z, weights, cotangent)
+            (q, k, v), gradients = backward(x, y, z, weights, cotangent, **formula)
             measured = scaled_dot_product_attention_vjp(q, k, v, cotangent)
             yield agree(measured[which], gradients[which], "formula")
         shapes = ((2, 3, 2), (2, 4, 2), (2, 4, 1))
@@ -223,6 +245,20 @@ def twin_attention_gradient(which: int) -> Callable[[np.random.Generator], Itera
     return trials
 
 
+def values_mutations() -> tuple[Mutation, ...]:
+    all_heads = total(times(A[j, t, s], by_head[j, t, f]), j, t)
+    return (
+        Mutation(
+            "the values of a head receive the gradients of all heads",
+            statement=GradientIs(paired_average, values, (i, s, f), all_heads),
+            counterexample=Example({
+                n: 1, m: 1, h: 2, d_v: 1, A: [[[1]], [[1]]], by_head: [[[1]], [[1]]],
+                values: [[[1]], [[1]]],
+            }),
+        ),
+    )  # fmt: skip
+
+
 VALUES_GRADIENT = Claim(
     id="multi-head-backward/values",
     title="Backward through a head: values",
@@ -232,9 +268,18 @@ VALUES_GRADIENT = Claim(
     ),
     proof=prove_values_gradient,
     twin=Twin("the backward pass of attention by the values", twin_attention_gradient(2)),
+    mutations=values_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
+
+HALF = sp.Rational(1, 2)
+#: one query of four columns, all 0, so that its two keys have the weight 1/2 each
+UNIFORM = {
+    n: 1, m: 2, h: 1, d_k: 4, d_v: 1, queries: [[[0, 0, 0, 0]]],
+    keys: [[[1, 0, 0, 0], [0, 0, 0, 0]]], values: [[[1], [0]]], by_head: [[[1]]],
+    A: [[[HALF, HALF]]], head: [[[HALF]]],
+}  # fmt: skip
 
 by_queries = scaled(total(times(R[i, t, s], keys[i, s, c]), s))
 by_keys = scaled(total(times(R[i, t, s], queries[i, t, c]), t))
@@ -254,6 +299,32 @@ def prove_attention_gradient(
     return p.note(p.with_partial(raw, theorem, *at), how)
 
 
+def queries_mutations() -> tuple[Mutation, ...]:
+    gain = times(A[i, t, s], total(times(by_head[i, t, f], values[i, s, f]), f))
+    uncentred = Given(forall([i, t, s], equal(R[i, t, s], gain)), "the average is not taken away")
+    unscaled = total(times(R[i, t, s], keys[i, s, c]), s)
+    return (
+        Mutation(
+            "the backward pass of softmax forgets to take the average away",
+            given=(uncentred, HEADS, WEIGHTS),
+            counterexample=Example(UNIFORM),
+            twin=Twin(
+                "gradients by the queries, the average not taken away",
+                twin_attention_gradient(0, centred=False),
+            ),
+        ),
+        Mutation(
+            r"the factor $1/\sqrt{d_k}$ is left out",
+            statement=GradientIs(through_attention, queries, (i, t, c), unscaled),
+            counterexample=Example(UNIFORM),
+            twin=Twin(
+                "gradients by the queries without the factor",
+                twin_attention_gradient(0, scale=lambda _: 1),
+            ),
+        ),
+    )
+
+
 QUERIES_GRADIENT = Claim(
     id="multi-head-backward/queries",
     title="Backward through a head: queries",
@@ -264,8 +335,32 @@ QUERIES_GRADIENT = Claim(
         p, queries, (i, t, c), by_queries, r"in matrices: $R_i K_i/\sqrt{d_k}$"
     ),
     twin=Twin("the backward pass of attention by the queries", twin_attention_gradient(0)),
+    mutations=queries_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
+
+
+def keys_mutations() -> tuple[Mutation, ...]:
+    first = scaled(times(R[i, 0, s], queries[i, 0, c]))
+    return (
+        Mutation(
+            "a key hears of the first query only",
+            statement=GradientIs(through_attention, keys, (i, s, c), first),
+            counterexample=Example({
+                n: 2, m: 2, h: 1, d_k: 1, d_v: 1, queries: [[[0], [1]]], keys: [[[0], [0]]],
+                values: [[[1], [0]]], by_head: [[[1], [1]]],
+                A: [[[HALF, HALF], [HALF, HALF]]], head: [[[HALF], [HALF]]],
+            }),
+        ),
+        Mutation(
+            "the factor is $1/d_k$ in place of its root",
+            twin=Twin(
+                "gradients by the keys with another factor",
+                twin_attention_gradient(1, scale=lambda width: width),
+            ),
+        ),
+    )  # fmt: skip
+
 
 KEYS_GRADIENT = Claim(
     id="multi-head-backward/keys",
@@ -277,6 +372,7 @@ KEYS_GRADIENT = Claim(
         p, keys, (i, s, c), by_keys, r"in matrices: $R_i^\top Q_i/\sqrt{d_k}$"
     ),
     twin=Twin("the backward pass of attention by the keys", twin_attention_gradient(1)),
+    mutations=keys_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -302,7 +398,10 @@ def prove_projection_gradient(p: Prover) -> Theorem:
     return p.both(by_matrix, by_input)
 
 
-def twin_projection_gradient(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_projection_gradient(
+    rng: np.random.Generator, counted: slice = slice(None), forgotten: int | None = None
+) -> Iterator[Trial]:
+    """With the sum over the heads that are counted; a forgotten path gives the gradient 0."""
     from numeric import multi_head_attention_vjp, split_heads
 
     for x, y, z, weights in layers(rng):
@@ -315,8 +414,38 @@ def twin_projection_gradient(rng: np.random.Generator) -> Iterator[Trial]:
         matrices = (weights.w_q, weights.w_k, weights.w_v)
         for k, (name, source) in enumerate(zip(names, (x, y, z), strict=True)):
             yield agree(grads[k], source.T @ projected[k], f"matrices of the {name}")
-            summed = (projected[k] @ matrices[k].swapaxes(1, 2)).sum(axis=0)
-            yield agree(inputs[k], summed, f"input of the {name}")
+            by_heads = projected[k] @ matrices[k].swapaxes(1, 2)
+            summed = by_heads[counted].sum(axis=0)
+            gradient_by_input = inputs[k] if k != forgotten else np.zeros_like(inputs[k])
+            yield agree(gradient_by_input, summed, f"input of the {name}")
+
+
+def projection_mutations() -> tuple[Mutation, ...]:
+    first = total(times(by_projection[0, t, c], W_Q[0, a, c]), c)
+    return (
+        Mutation(
+            "the input hears of the first head only",
+            statement=GradientIs(paired_projection, X, (t, a), first),
+            counterexample=Example({
+                n: 1, d: 1, h: 2, d_k: 1, by_projection: [[[1]], [[1]]], W_Q: [[[1]], [[1]]],
+                X: [[1]],
+            }),
+            twin=Twin(
+                "gradients by the inputs from one head",
+                lambda rng: twin_projection_gradient(rng, slice(1)),
+            ),
+        ),
+        *(
+            Mutation(
+                f"the path back through the {name} is forgotten",
+                twin=Twin(
+                    f"gradients by all inputs, that of the {name} left at 0",
+                    partial(twin_projection_gradient, forgotten=k),
+                ),
+            )
+            for k, name in enumerate(("queries", "keys", "values"))
+        ),
+    )  # fmt: skip
 
 
 PROJECTION_GRADIENT = Claim(
@@ -338,6 +467,7 @@ PROJECTION_GRADIENT = Claim(
     ),
     proof=prove_projection_gradient,
     twin=Twin("gradients by all matrices and inputs of the layer", twin_projection_gradient),
+    mutations=projection_mutations,
     expected=Verdict.PROVED,
     remark="In self-attention the input stands in three places, and the three gradients add up.",
 )  # fmt: skip

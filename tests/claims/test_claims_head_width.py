@@ -91,10 +91,6 @@ REFUTED = {
     "base: one off": mutant(H.BASE, statement=equal(over(512, 8), 65)),
     "base: multiplied": mutant(H.BASE, statement=equal(times(512, 8), 64)),
     # concatenation
-    "range: stride of heads": mutant(
-        H.IN_RANGE,
-        statement=forall([i, c], less(plus(times(i, h), c), times(h, d_v))),
-    ),
     "range: one column less": mutant(
         H.IN_RANGE,
         statement=forall([i, c], less(position(i, c), minus(times(h, d_v), 1))),
@@ -104,16 +100,6 @@ REFUTED = {
     ),
     "range: the sum of the widths": mutant(
         H.IN_RANGE, statement=forall([i, c], less(position(i, c), plus(h, d_v)))
-    ),
-    "distinct: stride one less": mutant(
-        H.DISTINCT,
-        statement=forall(
-            [i, c, j, e],
-            implies(
-                equal(plus(times(i, minus(d_v, 1)), c), plus(times(j, minus(d_v, 1)), e)),
-                both(equal(i, j), equal(c, e)),
-            ),
-        ),
     ),
     "distinct: heads and columns mixed": mutant(
         H.DISTINCT,
@@ -128,7 +114,6 @@ REFUTED = {
             implies(equal(position(i, c), position(j, e)), equal(c, plus(e, 1))),
         ),
     ),
-    "columns: added": mutant(H.COLUMNS, statement=equal(columns, plus(h, d_v))),
     "columns: one head": mutant(H.COLUMNS, statement=equal(total(1, c), times(h, d_v))),
     "columns: model width": mutant(H.COLUMNS, statement=equal(columns, d)),
     "width iff: upside down": mutant(
@@ -141,12 +126,7 @@ REFUTED = {
         H.WIDTH_IFF, statement=iff(equal(total(1, c), d), equal(d_v, quotient))
     ),
     # quotients
-    "rationals: upside down": mutant(
-        H.OVER_RATIONALS, statement=equal(times(h, over(h, d)), d)
-    ),
     "rationals: divided": mutant(H.OVER_RATIONALS, statement=equal(over(quotient, h), d)),
-    "floor: nothing added": mutant(H.FLOOR, given=(TRIVIAL,)),
-    "floor: the other one divides": mutant(H.FLOOR, given=(Given(divides(d, h)),)),
     "floor iff: turned round": mutant(
         H.FLOOR_IFF, statement=iff(equal(times(h, width_h), d), divides(d, h))
     ),
@@ -157,9 +137,6 @@ REFUTED = {
     "remainder: positive": mutant(H.REMAINDER, statement=less(0, H.remainder)),
     "remainder: at most two below": mutant(
         H.REMAINDER, statement=at_most(H.remainder, minus(h, 2))
-    ),
-    "remainder: taken away": mutant(
-        H.REMAINDER, statement=equal(minus(times(h, width_h), H.remainder), d)
     ),
     "remainder iff: one": mutant(
         H.REMAINDER_IFF, statement=iff(equal(H.remainder, 1), divides(h, d))
