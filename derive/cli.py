@@ -12,6 +12,7 @@ import contextlib
 import gc
 import math
 import os
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from derive.result import Result
     from derive.runner import Progress
 
-FORMATS: Final = ("tex", "pdf")
+FORMATS: Final = ("tex", "html", "pdf")
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
 _DISTRIBUTION: Final = "derive-transformer"
@@ -113,6 +114,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     unknown = [a for a in rest if a.startswith("-")] if hasattr(args, "patterns") else rest
     if unknown:
         raise InputError(f"unrecognized arguments: {' '.join(unknown)} (see derive --help)")
+    args.command_line = shlex.join(["derive", *argv])
     if hasattr(args, "patterns"):
         # Claims may stand on both sides of an option; argparse gives the later ones back.
         args.patterns = [*args.patterns, *getattr(args, "more", ()), *rest]
@@ -163,12 +165,12 @@ def _parser() -> _Parser:
         "--time-limit", metavar="SECONDS", type=_seconds, help="for each claim (none)"
     )
 
-    report = _command(commands, "report", _report, "write the LaTeX derivation report")
+    report = _command(commands, "report", _report, "write the derivation report")
     _add_claims(report)
     report.add_argument("--out", metavar="DIR", default="report", help="the folder (report)")
     report.add_argument(
         "--format", metavar="FORMAT", nargs="+", action=_Formats, dest="formats",
-        help="tex (the default) or pdf, which needs TeX",
+        help="tex, html or pdf, which needs TeX (tex and html)",
     )  # fmt: skip
     report.set_defaults(more=[])
     _add_seed(report)
@@ -351,13 +353,18 @@ def _report(args: argparse.Namespace) -> int:
     out = Path(args.out)
     _refuse_no_folder(out)
     results = _settled(args.patterns, seed=args.seed, mutations=True)
+    asked = args.formats or report.FORMATS
+    needed = {*asked, "tex"} if "pdf" in asked else {*asked}
+    settings = {"Command": args.command_line, "Seed": str(args.seed), **_versions()}
     with _one_line(f"--out {out}", report.ReportError):
-        tex = report.write_report(results, out, seed=args.seed, versions=_versions())
-    written = [tex]
+        written = report.write_report(
+            results, out, settings=settings, complete=not args.patterns,
+            formats=[f for f in report.FORMATS if f in needed],
+        )  # fmt: skip
     try:
-        if "pdf" in (args.formats or ()):
+        if "pdf" in asked:
             with _one_line("--format pdf", report.ReportError):
-                written.append(report.compile_pdf(tex))
+                written.append(report.compile_pdf(out / "report.tex"))
     finally:
         _write("".join(f"{path}\n" for path in written))
     if runner.failed(results):
@@ -394,7 +401,12 @@ def _versions() -> dict[str, str]:
     from importlib import metadata
 
     found = {"Python": ".".join(map(str, sys.version_info[:3]))}
-    for shown, name in (("derive", _DISTRIBUTION), ("SymPy", "sympy"), ("NumPy", "numpy")):
+    for shown, name in (
+        ("derive", _DISTRIBUTION),
+        ("SymPy", "sympy"),
+        ("NumPy", "numpy"),
+        ("latex2mathml", "latex2mathml"),
+    ):
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[shown] = metadata.version(name)
     return found

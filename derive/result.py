@@ -154,6 +154,14 @@ class MutationView:
 
 
 @dataclass(frozen=True)
+class LogView:
+    """A proof log that the checker has accepted: what it shows, and the SHA-256 of its text."""
+
+    kind: str
+    digest: str
+
+
+@dataclass(frozen=True)
 class Result:
     """Everything known about one claim after proof, replay and twin.
 
@@ -178,6 +186,7 @@ class Result:
     correction: str | None = None
     correction_steps: tuple[StepView, ...] = ()
     replayed: bool = False
+    logs: tuple[LogView, ...] = ()
     twin: TwinView = TwinView(TwinStatus.NONE)
     reason: str = ""
     remark: str = ""
@@ -213,6 +222,7 @@ def from_plain(data: dict[str, Any]) -> Result:
             "counterexamples": tuple(CounterexampleView(**c) for c in data["counterexamples"]),
             "correction_steps": tuple(StepView(**s) for s in data["correction_steps"]),
             "mutations": (),
+            "logs": tuple(LogView(**log) for log in data["logs"]),
             "twin": TwinView(
                 **{
                     **twin,

@@ -7,6 +7,7 @@ over its time makes its own claim undecided and leaves the others alone.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import multiprocessing
 import signal
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import derive
 from derive.replay import Replay, checkers_for
-from derive.result import Result, TwinStatus, TwinView, Verdict, to_plain
+from derive.result import LogView, Result, TwinStatus, TwinView, Verdict, to_plain
 
 if TYPE_CHECKING:
     from derive.claim import Claim
@@ -77,13 +78,19 @@ def verify(
     with replay or Replay(checkers_for(len(claims), jobs)) as checker:
         tickets: dict[int, list[int]] = {}
 
+        def texts(place: int, proof: _Done) -> Sequence[str]:
+            found: Settled | None = proof.value
+            if found is None:
+                return ()
+            logs: Sequence[str] = kept[ids[place]]["logs"] if found.recalled else found.logs
+            return logs
+
         def send(place: int, proof: _Done) -> None:
             name, found = ids[place], proof.value
             if found is not None and found.recalled and name in checker.kept:
                 tickets[place] = checker.kept[name]
                 return
-            logs = () if found is None else kept[name]["logs"] if found.recalled else found.logs
-            tickets[place] = [checker.send(log) for log in logs]
+            tickets[place] = [checker.send(log) for log in texts(place, proof)]
 
         work = [partial(_recalled if c.id in kept else _settled, c, kept.get(c.id)) for c in claims]
         proving = [_Task(w, time_limit) for w in work]
@@ -101,7 +108,7 @@ def verify(
         patience = None if time_limit is None else GRACE_SECONDS + time_limit * len(claims)
         answers = checker.answers(patience)
     results = [
-        _judge(c, p, t, [answers[k] for k in tickets[place]])
+        _judge(c, p, t, [answers[k] for k in tickets[place]], texts(place, p))
         for place, (c, p, t) in enumerate(zip(claims, proofs, evidence, strict=True))
     ]
     if store is None:
@@ -189,7 +196,9 @@ def _twin_task(claim: Claim, proof: _Done, seed: int, time_limit: float | None) 
     return _Task(partial(twin.run, seed, claim.id), left, shown_limit=time_limit)
 
 
-def _judge(claim: Claim, proof: _Done, twin: _Done, answers: Sequence[Any]) -> Result:
+def _judge(
+    claim: Claim, proof: _Done, twin: _Done, answers: Sequence[Any], logs: Sequence[str]
+) -> Result:
     view = _twin_view(claim, proof, twin)
     why = f"the proof script {proof.why}" if proof.why else ""
     if not why and twin.over_time:
@@ -205,9 +214,17 @@ def _judge(claim: Claim, proof: _Done, twin: _Done, answers: Sequence[Any]) -> R
         )  # fmt: skip
     result: Result = proof.value.result
     return replace(
-        result, replayed=bool(answers), twin=view,
+        result, replayed=bool(answers), logs=_log_views(proof.value, logs), twin=view,
         seconds_symbolic=proof.seconds, seconds_numeric=twin.seconds,
     )  # fmt: skip
+
+
+def _log_views(settled: Settled, texts: Sequence[str]) -> tuple[LogView, ...]:
+    """What each log shows and the digest of its text, the same whether it was kept or is new."""
+    return tuple(
+        LogView(kind, hashlib.sha256(text.encode()).hexdigest())
+        for kind, text in zip(settled.kinds, texts, strict=True)
+    )
 
 
 def _twin_view(claim: Claim, proof: _Done, twin: _Done) -> TwinView:

@@ -94,7 +94,7 @@ def text_char(char: str, where: str) -> str:
     """LaTeX that prints one character of running text; `where` is quoted in the refusal."""
     if char in TEXT_SPECIAL:
         return TEXT_SPECIAL[char]
-    return unicode_in_text(char, where)
+    return char if " " <= char <= "~" else unicode_in_text(char, where)
 
 
 def unicode_in_text(char: str, where: str) -> str:

@@ -6,13 +6,13 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Final
 
 from derive.report.errors import ReportError
 
 DEBIAN_PACKAGES: Final = ("latexmk", "texlive-xetex", "texlive-latex-recommended")
-_LEFTOVERS: Final = (".aux", ".fdb_latexmk", ".fls", ".out", ".toc", ".xdv")
 _LOG_LINES: Final = 20
 _MISSING_FILE: Final = re.compile(r"! LaTeX Error: File `([^']+)' not found")
 
@@ -29,29 +29,34 @@ class TexFailed(ReportError):
 
 
 def compile_pdf(tex: Path) -> Path:
-    """Compile `tex` beside itself and return the path of the PDF.
+    """Compile `tex` and put the PDF and the log beside it; returns the path of the PDF.
 
-    Raises `TexMissing` without TeX and `TexFailed` when it stops; `tex` is kept either way.
+    Raises `TexMissing` without TeX and `TexFailed` when it stops; `tex` and an older PDF are kept
+    either way.
     """
     for program in ("latexmk", "xelatex"):
         if shutil.which(program) is None:
             raise TexMissing(program)
-    pdf = tex.with_suffix(".pdf")
-    run = subprocess.run(
-        [
-            *("latexmk", "-norc", "-xelatex", "-interaction=nonstopmode", "-halt-on-error"),
-            *("-latexoption=-no-shell-escape", tex.name),
-        ],
-        cwd=tex.parent,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env=os.environ | {"MISSFONT_LOG": os.devnull},
-        check=False,
-    )
-    if run.returncode != 0 or not pdf.exists():
-        raise _failure(tex, run.stdout + run.stderr)
-    for suffix in _LEFTOVERS:
-        tex.with_suffix(suffix).unlink(missing_ok=True)
+    pdf, log = tex.with_suffix(".pdf"), tex.with_suffix(".log")
+    with tempfile.TemporaryDirectory(dir=tex.parent, prefix=".report-") as name:
+        work = Path(name)
+        run = subprocess.run(
+            [
+                *("latexmk", "-norc", "-xelatex", "-interaction=nonstopmode", "-halt-on-error"),
+                *(f"-outdir={work.name}", "-latexoption=-no-shell-escape", tex.name),
+            ],
+            cwd=tex.parent,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=os.environ | {"MISSFONT_LOG": os.devnull},
+            check=False,
+        )
+        made = work / pdf.name
+        if (work / log.name).exists():
+            os.replace(work / log.name, log)
+        if run.returncode != 0 or not made.exists():
+            raise _failure(tex, run.stdout + run.stderr)
+        os.replace(made, pdf)
     return pdf
 
 

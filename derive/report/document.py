@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from derive.report import wording
+from derive.report.formulas import single_relation
 from derive.report.guide import guide
 from derive.report.model import (
     Alarm,
@@ -19,6 +20,7 @@ from derive.report.model import (
     Note,
     Notes,
     Paragraph,
+    ProofLog,
     Report,
     Row,
     Rows,
@@ -26,11 +28,13 @@ from derive.report.model import (
     Timing,
     Topic,
 )
+from derive.report.notes import anchors, documents
 from derive.report.values import assignment, number
 from derive.result import (
     AxiomView,
     CounterexampleView,
     HypothesisView,
+    MutationView,
     Result,
     StepView,
     TwinStatus,
@@ -38,33 +42,66 @@ from derive.result import (
     Verdict,
 )
 
+AXIOMS: Final = "Axioms"
+"""The label of the notes that are the same for all claims which use them."""
 
-def build(results: Sequence[Result], *, seed: int, versions: Mapping[str, str]) -> Report:
-    """The whole document; topics and claims keep the order in which they come."""
-    keyed = [(f"claim:{place}", result) for place, result in enumerate(results, start=1)]
+MUTATIONS: Final = "Mistakes that have to be caught"
+"""The label of the notes that are no part of the claim's argument."""
+
+
+def build(
+    results: Sequence[Result], *, settings: Mapping[str, str], complete: bool = False
+) -> Report:
+    """The whole document; topics and claims keep the order in which they come.
+
+    `settings` say how the results were made: seed, command, versions. `complete` says that the
+    results are all claims of the notes, so that all that is wrong in these is listed, too.
+    """
+    keyed = list(zip(_keys(results), results, strict=True))
     topics = dict.fromkeys(result.topic for result in results)
     return Report(
-        seed=seed,
+        scope=wording.scope(results),
         counts=tuple(_count(verdict, results) for verdict in wording.MEANING),
         alarms=tuple(_alarms(results)),
-        guide=guide(results),
         entries=tuple(
             _entry(result, key)
             for verdict in wording.MEANING
             for key, result in keyed
             if result.verdict is verdict
         ),
+        documents=documents(keyed, complete=complete),
+        guide=guide(results),
         topics=tuple(
             Topic(
+                topic_key(topic),
                 _topic_title(topic),
                 tuple(_claim(result, key) for key, result in keyed if result.topic == topic),
             )
             for topic in topics
         ),
-        run=RunDetails(
-            versions=tuple(versions.items()),
-            timings=tuple(Timing(r.id, r.seconds_symbolic, r.seconds_numeric) for r in results),
-        ),
+        run=_run(results, settings),
+    )
+
+
+def topic_key(topic: str) -> str:
+    """A topic as a link target; unlike the targets of claims it has no dot."""
+    return "topic-" + re.sub(r"[^a-z0-9]+", "-", topic.lower())
+
+
+def _keys(results: Sequence[Result]) -> list[str]:
+    """A link target for each claim, made from its id."""
+    keys: list[str] = []
+    for result in results:
+        key = re.sub(r"[^a-z0-9-]+", ".", result.id.lower())
+        keys.append(f"{key}.{len(keys) + 1}" if key in keys else key)
+    return keys
+
+
+def _run(results: Sequence[Result], settings: Mapping[str, str]) -> RunDetails:
+    return RunDetails(
+        settings=tuple(settings.items()),
+        logs=tuple(ProofLog(r.id, log.kind, log.digest) for r in results for log in r.logs),
+        timings=tuple(Timing(r.id, r.seconds_symbolic, r.seconds_numeric) for r in results),
     )
 
 
@@ -109,8 +146,8 @@ def _alarms(results: Sequence[Result]) -> list[Alarm]:
 
 def _entry(result: Result, key: str) -> Entry:
     details = tuple(map(_one_line, result.counterexamples))
-    places = ", ".join(result.source.places)
-    return Entry(key, _topic_title(result.topic), result.title, result.verdict, places, details)
+    title = _topic_title(result.topic)
+    return Entry(key, title, result.title, result.verdict, anchors(result), details)
 
 
 def _one_line(counterexample: CounterexampleView) -> str:
@@ -123,33 +160,39 @@ def _claim(result: Result, key: str) -> Claim:
     blocks: list[Block] = [
         *_statement(result),
         *_notes("Hypotheses", "H", [_hypothesis(h, result.verdict) for h in result.hypotheses]),
-        *_rows("Derivation", "", [_step(s) for s in result.steps]),
-        *_notes("Axioms", "A", [_axiom(a) for a in result.axioms]),
+        *_rows("Derivation", "", result.steps),
+        *_notes(AXIOMS, "A", [_axiom(a) for a in result.axioms]),
         *_verdict(result),
         *_counterexamples(result),
         *_witness(result),
         *_correction(result),
         *(_twin(result.twin) if result.statement else []),
+        *_notes(MUTATIONS, "M", [_mutation(m) for m in result.mutations]),
         *_optional("Remark", result.remark),
     ]
-    places = ", ".join(result.source.places)
-    return Claim(key, result.id, result.title, result.verdict, places, tuple(blocks))
+    return Claim(key, result.id, result.title, result.verdict, anchors(result), tuple(blocks))
 
 
 def _statement(result: Result) -> list[Block]:
     source = result.source
-    places = f", {', '.join(source.places)}" if source.places else ""
+    where = f", {', '.join(source.places)}" if source.places else ""
     shown: list[Block] = [Display(result.statement)] if result.statement else []
     if result.ranges:
         shown.append(Paragraph("For all", f"${result.ranges}$"))
-    return [*shown, Paragraph("Source", f"{places}. {source.says}", code=source.document)]
+    return [*shown, Paragraph("Source", source.says, code=source.document, where=where)]
 
 
-def _rows(label: str, prefix: str, rows: list[Row]) -> list[Block]:
-    numbered = tuple(
-        replace(row, tag=f"{prefix}{place}") for place, row in enumerate(rows, start=1)
-    )
-    return [Rows(label, numbered)] if numbered else []
+def _rows(label: str, prefix: str, steps: Sequence[StepView]) -> list[Block]:
+    """Numbered lines; a line that goes on where the one before ended does not repeat its left."""
+    rows: list[Row] = []
+    right = ""
+    for place, step in enumerate(steps, start=1):
+        chain = single_relation(step.latex)
+        goes_on = chain is not None and bool(right) and chain[0] == right
+        shown = f"{chain[1]} {chain[2]}" if chain is not None and goes_on else step.latex
+        rows.append(Row(f"{prefix}{place}", step.latex, shown, step.rule, step.reason))
+        right = chain[2] if chain is not None else ""
+    return [Rows(label, tuple(rows))] if rows else []
 
 
 def _notes(label: str, prefix: str, notes: list[Note]) -> list[Block]:
@@ -165,10 +208,6 @@ def _hypothesis(hypothesis: HypothesisView, verdict: Verdict) -> Note:
     return Note("", hypothesis.latex, "", text)
 
 
-def _step(step: StepView) -> Row:
-    return Row("", step.latex, step.rule, step.reason)
-
-
 def _axiom(axiom: AxiomView) -> Note:
     if axiom.condition and axiom.latex.startswith(axiom.condition):
         return Note("", axiom.latex, axiom.name, axiom.citation)
@@ -179,12 +218,15 @@ def _axiom(axiom: AxiomView) -> Note:
     return Note("", axiom.latex + where, axiom.name, axiom.citation)
 
 
+def _mutation(mutation: MutationView) -> Note:
+    return Note("", mutation.statement, "", f"{mutation.says} (caught by: {mutation.caught_by})")
+
+
 def _verdict(result: Result) -> list[Block]:
     expected = f"expected: {wording.NAME[result.expected]}" if result.unexpected else "as expected"
     found = f"{wording.NAME[result.verdict].capitalize()} ({expected})"
-    meaning = f"{found}: {wording.MEANING[result.verdict]}."
     checked = wording.REPLAYED[result.replayed] if result.replayed or result.steps else ""
-    sentences = [sentence for sentence in (meaning, result.reason, checked) if sentence]
+    sentences = [sentence for sentence in (f"{found}.", result.reason, checked) if sentence]
     paragraph = Paragraph("Verdict", " ".join(sentences))
     if not result.unexpected:
         return [paragraph]
@@ -215,7 +257,7 @@ def _witness(result: Result) -> list[Block]:
 def _correction(result: Result) -> list[Block]:
     if result.correction is None:
         return []
-    proof = _rows("Its derivation", "C", [_step(s) for s in result.correction_steps])
+    proof = _rows("Its derivation", "C", result.correction_steps)
     return [Paragraph("Corrected statement", ""), Display(result.correction), *proof]
 
 

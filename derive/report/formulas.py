@@ -25,6 +25,17 @@ def displayed(latex: str, room: float) -> list[str]:
     return [_aligned(broken, start, broken.lines[start : start + MAX_LINES]) for start in starts]
 
 
+def single_relation(latex: str) -> tuple[str, str, str] | None:
+    """Left side, sign and right side of a formula that is one relation between two terms."""
+    pieces = read(latex)
+    nesting = depths(pieces)
+    outside = [k for k, piece in enumerate(pieces) if nesting[k] == 0 and piece.kind in _NOT_TERM]
+    if len(outside) != 1 or pieces[outside[0]].kind is not Kind.RELATION:
+        return None
+    at = outside[0]
+    return source_of(pieces[:at]), pieces[at].source, source_of(pieces[at + 1 :])
+
+
 def fits(latex: str, room: float) -> bool:
     """Whether no piece keeps the lines of the formula from fitting into `room` em."""
     broken = break_lines(read(latex), room)
@@ -72,6 +83,12 @@ def inline(latex: str, room: float) -> str:
             return "$" + _with_gaps(pieces, gaps, fixed) + "$"
     lines = [rf"\fitmath{{{block}}}" for block in displayed(latex, room)]
     return r"\newline " + r"\newline ".join(lines) + r"\newline "
+
+
+_NOT_TERM: Final = CLAUSE_LINKS | {
+    Kind.RELATION, Kind.WEAK_RELATION, Kind.PUNCTUATION, Kind.QUANTIFIER, Kind.TEXT,
+    Kind.WIDE_SPACE,
+}  # fmt: skip
 
 
 class _Gap(Enum):

@@ -18,7 +18,8 @@ class Paragraph:
     label: str
     text: str
     code: str = ""
-    """An identifier that stands between label and text, such as a document's name."""
+    where: str = ""
+    """Between label and text: an identifier such as a document's name, and a place in it."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,14 @@ class Display:
 
 @dataclass(frozen=True)
 class Row:
-    """A formula and, at its right, the rule that justifies it and the reason."""
+    """A formula and, at its right, the rule that justifies it and the reason.
+
+    `shown` is the LaTeX to print: all of it, or the right side of a chain of relations.
+    """
 
     tag: str
     latex: str
+    shown: str
     code: str
     reason: str
 
@@ -77,17 +82,26 @@ Block = Paragraph | Alarm | Display | Rows | Notes | Glossary
 
 
 @dataclass(frozen=True)
+class Anchor:
+    """A place of a note as it is referred to: its name, and the target of its passage."""
+
+    name: str
+    key: str
+
+
+@dataclass(frozen=True)
 class Claim:
     key: str
     code: str
     title: str
     verdict: Verdict
-    places: str
+    places: tuple[Anchor, ...]
     blocks: tuple[Block, ...]
 
 
 @dataclass(frozen=True)
 class Topic:
+    key: str
     title: str
     claims: tuple[Claim, ...]
 
@@ -107,8 +121,50 @@ class Entry:
     topic: str
     title: str
     verdict: Verdict
-    places: str
+    places: tuple[Anchor, ...]
     details: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A claim as it is referred to: its target, its id, its title and its verdict."""
+
+    key: str
+    code: str
+    title: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A place of a note: its name, the lines where it stands, what it says, and its claims."""
+
+    key: str
+    name: str
+    lines: str
+    says: str
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An error or ambiguity of a note, what should stand there, and the claims that show it."""
+
+    places: str
+    problem: str
+    instead: str
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A note in its own order; `code` is its name in the claims."""
+
+    key: str
+    title: str
+    code: str
+    passages: tuple[Passage, ...]
+    faults: tuple[Fault, ...]
 
 
 @dataclass(frozen=True)
@@ -119,19 +175,30 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class RunDetails:
-    """All that differs between two runs on the same input."""
+class ProofLog:
+    """A log that the checker has accepted: whose it is, what it shows, and its SHA-256."""
 
-    versions: tuple[tuple[str, str], ...]
+    code: str
+    kind: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class RunDetails:
+    """How the report was made, and all that differs between two runs on the same input."""
+
+    settings: tuple[tuple[str, str], ...]
+    logs: tuple[ProofLog, ...]
     timings: tuple[Timing, ...]
 
 
 @dataclass(frozen=True)
 class Report:
-    seed: int
+    scope: str
     counts: tuple[Count, ...]
     alarms: tuple[Alarm, ...]
-    guide: tuple[Block, ...]
     entries: tuple[Entry, ...]
+    documents: tuple[Document, ...]
+    guide: tuple[Block, ...]
     topics: tuple[Topic, ...]
     run: RunDetails

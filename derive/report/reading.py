@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
 from derive.report import vocabulary
@@ -38,11 +39,16 @@ _NOT_BOUND: Final = frozenset({
 
 def read(latex: str) -> list[Piece]:
     """The pieces of a formula; refuses unbalanced groups and alignment outside environments."""
+    return list(_read(latex))
+
+
+@cache
+def _read(latex: str) -> tuple[Piece, ...]:
     reader = _Reader(tokenize(latex), latex)
     pieces = reader.pieces(until=frozenset())
     if reader.peek() is not None:
         raise reader.refusal(f"unexpected {reader.peek()}")
-    return pieces
+    return tuple(pieces)
 
 
 class _Reader:

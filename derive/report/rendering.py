@@ -11,15 +11,20 @@ from derive.report.errors import ReportError
 from derive.report.formulas import displayed, fits, sits_well
 from derive.report.model import (
     Alarm,
+    Anchor,
     Block,
     Claim,
     Count,
     Display,
+    Document,
     Entry,
+    Fault,
     Glossary,
+    Link,
     Note,
     Notes,
     Paragraph,
+    Passage,
     Report,
     Row,
     Rows,
@@ -27,10 +32,10 @@ from derive.report.model import (
     Timing,
     Topic,
 )
-from derive.report.text import escape, plain, set_code, set_text
+from derive.report.text import breakable, escape, plain, set_code, set_text
 from derive.result import Verdict
 
-RUN_BEGIN = "% --- run-dependent part: begins (versions and times; all else depends on the input)"
+RUN_BEGIN = "% --- run-dependent part: begins (all else depends on the input and the seed)"
 RUN_END = "% --- run-dependent part: ends"
 
 _MARK = {
@@ -51,12 +56,13 @@ def render(report: Report) -> str:
     parts = [
         preamble(),
         r"\begin{document}",
-        command("reporttitle", str(report.seed)),
+        command("reporttitle", escape(report.scope)),
         _counts(report.counts),
         *[_alarm(alarm) for alarm in report.alarms],
         r"\tableofcontents",
-        _guide(report.guide),
         _entries(report.entries),
+        *[_document(document) for document in report.documents],
+        _guide(report.guide),
         *[_topic(topic) for topic in report.topics],
         _run(report.run),
         r"\end{document}",
@@ -108,8 +114,44 @@ def _entries_of_topic(topic: str, entries: Iterable[Entry]) -> list[str]:
 def _entry(entry: Entry) -> str:
     title = set_text(entry.title, layout.ENTRY_EM)
     details = [command("entrydetail", set_text(d, layout.ENTRY_EM)) for d in entry.details]
-    places = escape(entry.places)
+    places = _places(entry.places)
     return command("entry", _MARK[entry.verdict], title, "".join(details), places, entry.key)
+
+
+# -- the notes -----------------------------------------------------------------------------
+
+
+def _document(document: Document) -> str:
+    heading = command("notepart", set_text(document.title, layout.BODY_EM), plain(document.title))
+    parts = [heading, command("documentname", set_code(document.code))]
+    parts += _environment("passages", [_passage(passage) for passage in document.passages])
+    return "\n".join([*parts, *_environment("faults", [_fault(f) for f in document.faults])])
+
+
+def _passage(passage: Passage) -> str:
+    lines = escape(passage.lines.replace("-", "–"))
+    says = set_text(passage.says, layout.SAYS_EM)
+    return command("passage", breakable(passage.name, 5), lines, says, _links(passage.links))
+
+
+def _fault(fault: Fault) -> str:
+    problem, instead = (set_text(text, layout.FAULT_EM) for text in (fault.problem, fault.instead))
+    return command("fault", breakable(fault.places, 5), problem, instead, _links(fault.links))
+
+
+def _links(links: tuple[Link, ...]) -> str:
+    return "".join(
+        command("claimlink", link.key, _sign(link.verdict), set_text(link.title, layout.LINK_EM))
+        for link in links
+    )
+
+
+def _sign(verdict: Verdict) -> str:
+    return _MARK[verdict].replace("mark", "sign")
+
+
+def _places(anchors: tuple[Anchor, ...]) -> str:
+    return escape(", ".join(anchor.name for anchor in anchors))
 
 
 # -- the claims ------------------------------------------------------------------------------
@@ -129,7 +171,7 @@ def _claim(claim: Claim) -> str:
             claim.key,
             _MARK[claim.verdict],
             set_code(claim.code),
-            escape(claim.places),
+            _places(claim.places),
         )
         return "\n\n".join([head, *[_block(block) for block in claim.blocks]])
     except ReportError as error:
@@ -158,7 +200,7 @@ def _label(label: str) -> list[str]:
 
 
 def _paragraph(paragraph: Paragraph) -> str:
-    code = set_code(paragraph.code) if paragraph.code else ""
+    code = set_code(paragraph.code) + escape(f"{paragraph.where}. ") if paragraph.code else ""
     text = set_text(paragraph.text, layout.BODY_EM)
     return command("labelled", escape(paragraph.label)) + code + text
 
@@ -176,7 +218,8 @@ def _row(row: Row) -> str:
     code = [set_code(row.code)] if row.code else []
     reason = [set_text(row.reason, layout.REASON_EM)] if row.reason else []
     beside = r" \\ ".join(code + reason)
-    return _beside(row.tag, row.latex, beside, ("row", layout.FORMULA_EM))
+    shown = row.shown if row.shown == row.latex else rf"\quad {row.shown}"
+    return _beside(row.tag, shown, beside, ("row", layout.FORMULA_EM))
 
 
 def _notes(block: Notes) -> str:
@@ -219,16 +262,18 @@ def _beside(tag: str, latex: str, text: str, narrow: tuple[str, float]) -> str:
 
 
 def _run(run: RunDetails) -> str:
-    versions = [
-        command("versionrow", escape(name), escape(version)) for name, version in run.versions
+    settings = [command("setting", escape(name), set_code(value)) for name, value in run.settings]
+    logs = [
+        command("prooflog", set_code(log.code), escape(log.kind), set_code(log.digest))
+        for log in run.logs
     ]
-    timings = [_timing(timing) for timing in run.timings]
     return "\n".join(
         [
             RUN_BEGIN,
             r"\rundetails",
-            *_environment("versions", versions),
-            *_environment("timings", timings),
+            *_environment("settings", settings),
+            *_environment("prooflogs", logs),
+            *_environment("timings", [_timing(timing) for timing in run.timings]),
             RUN_END,
         ]
     )

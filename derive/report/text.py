@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from enum import Enum, auto
 from typing import Final
 
 from derive.report.characters import TEXT_SPECIAL, text_char
@@ -18,25 +20,44 @@ from derive.report.formulas import inline
 
 _DOLLAR: Final = re.compile(r"(?<!\\)\$")
 _AFTER_SEPARATOR: Final = re.compile(r"(?<=[-_./:])(?=[^-_./:])")
-_LONGEST_RUN: Final = 16
 _CODE: Final = re.compile(r"`([^`]+)`|\b([A-Za-z]\w*_\w+)\b")
+
+
+class Span(Enum):
+    """What a stretch of running text is."""
+
+    WORDS = auto()
+    CODE = auto()
+    MATH = auto()
+
+
+def spans(text: str) -> Iterator[tuple[Span, str]]:
+    """The stretches of running text, each without its dollars or backticks."""
+    for place, part in enumerate(_split(text)):
+        if place % 2:
+            yield Span.MATH, part
+            continue
+        end = 0
+        for found in _CODE.finditer(part):
+            yield Span.WORDS, part[end : found.start()]
+            yield Span.CODE, found[1] or found[2]
+            end = found.end()
+        yield Span.WORDS, part[end:]
 
 
 def set_text(text: str, room: float) -> str:
     """LaTeX of `text`; inline math gives way where it is wider than `room` em."""
-    parts = _split(text)
-    return "".join(
-        inline(part, room) if place % 2 else _words(part) for place, part in enumerate(parts)
-    )
+    return "".join(_set(span, part, room) for span, part in spans(text))
 
 
-def _words(text: str) -> str:
-    """Plain text; what stands between backticks or has an underscore is an identifier."""
-    out, end = "", 0
-    for found in _CODE.finditer(text):
-        out += escape(text[end : found.start()]) + set_code(found[1] or found[2])
-        end = found.end()
-    return out + escape(text[end:])
+def _set(span: Span, part: str, room: float) -> str:
+    match span:
+        case Span.WORDS:
+            return escape(part)
+        case Span.CODE:
+            return set_code(part)
+        case Span.MATH:
+            return inline(part, room)
 
 
 def plain(text: str) -> str:
@@ -54,19 +75,29 @@ def plain(text: str) -> str:
 
 def escape(text: str) -> str:
     """LaTeX that prints plain text as it is, white space collapsed, straight quotes curled."""
+    return "".join(text_char(char, text) for char in typeset(text))
+
+
+def typeset(text: str) -> str:
+    """Plain words with white space collapsed, straight quotes curled, escaped dollars plain."""
     collapsed = re.sub(r"[ \t\r\n]+", " ", unicodedata.normalize("NFC", text))
     curled = re.sub(r'(?<![^\s(\[])"', "“", collapsed).replace('"', "”")
-    return "".join(text_char(char, text) for char in curled.replace(r"\$", "$"))
+    return curled.replace(r"\$", "$")
 
 
 def set_code(name: str) -> str:
     """An identifier, a file name or a path in typewriter, with places where a line may end."""
+    return rf"\code{{{breakable(name, 16)}}}"
+
+
+def breakable(name: str, longest: int) -> str:
+    """A name with places where a line may end: behind separators, and in what is longer."""
     runs = [
-        run[start : start + _LONGEST_RUN]
+        run[start : start + longest]
         for run in _AFTER_SEPARATOR.split(name)
-        for start in range(0, len(run), _LONGEST_RUN)
+        for start in range(0, len(run), longest)
     ]
-    return r"\code{" + r"\allowbreak{}".join(escape(run) for run in runs) + "}"
+    return r"\allowbreak{}".join(escape(run) for run in runs)
 
 
 def _split(text: str) -> list[str]:

@@ -64,6 +64,8 @@ def _printable(token: str, latex: str, *, in_text: bool) -> list[str]:
         return [token]
     if token in _FORBIDDEN[in_text]:
         raise MathSyntax(f"{token} inside the formula {latex}")
+    if "!" <= token <= "~":
+        return [token]
     if in_text:
         return [unicode_in_text(token, latex)]
     return _TOKEN.findall(math_char(token, latex))

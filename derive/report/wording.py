@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from derive.result import Errors, HypothesisView, Measure, Origin, TwinView, Verdict
+from derive.result import (
+    Errors,
+    HypothesisView,
+    Measure,
+    Origin,
+    Result,
+    TwinStatus,
+    TwinView,
+    Verdict,
+)
 
 NAME: Final = {
     Verdict.PROVED: "proved",
@@ -36,6 +45,25 @@ REPLAYED: Final = {
 }
 
 
+def scope(results: Sequence[Result]) -> str:
+    """What was verified, in a few sentences."""
+    if not results:
+        return ""
+    documents = list(dict.fromkeys(result.source.document for result in results))
+    replayed = sum(result.replayed for result in results)
+    agreeing = sum(result.twin.status is TwinStatus.AGREES for result in results)
+    return (
+        f"{_counted(len(results), 'claim')} from {_counted(len(documents), 'document')} "
+        f"{'was' if len(results) == 1 else 'were'} settled. The proof logs of "
+        f"{_counted(replayed, 'claim')} were replayed by a checker of their own, without search "
+        f"and without computer algebra; the numeric twins of {_counted(agreeing, 'claim')} agree."
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def status(hypothesis: HypothesisView, verdict: Verdict) -> str:
     """Who states the hypothesis, and whether a proof used it; a counterexample meets them all."""
     origin = "notation" if hypothesis.notation else ORIGIN[hypothesis.origin]
@@ -50,7 +78,7 @@ def in_words(condition: str) -> bool:
 def agreement(view: TwinView, number: Callable[[float], str]) -> str:
     """In how many comparisons a twin agrees, and how closely, as ``in 2 comparisons, exactly``."""
     groups = _by_closeness(view)
-    many = f"in {view.trials} comparison{'' if view.trials == 1 else 's'}"
+    many = f"in {_counted(view.trials, 'comparison')}"
     if len(groups) == 1:
         return f"{many}, {_closeness(groups[0], number)}"
     return f"{many}: " + ", ".join(f"{g.trials} {_closeness(g, number)}" for g in groups)

@@ -1,42 +1,86 @@
-"""Writes `report.tex`: all of it or nothing."""
+"""Writes the report in the formats that are asked for: each file as a whole or not at all."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
+from derive.report import page, rendering
 from derive.report.document import build
-from derive.report.rendering import render
+from derive.report.model import Report
 from derive.result import Result
+
+_RENDERERS: Final[dict[str, Callable[[Report], str]]] = {
+    "tex": rendering.render,
+    "html": page.render,
+}
+FORMATS: Final = tuple(_RENDERERS)
+_MANY: Final = 60
+"""With fewer claims than this a second process costs more than it saves."""
 
 
 def write_report(
-    results: Sequence[Result], out: Path, *, seed: int, versions: Mapping[str, str]
-) -> Path:
-    """Write the derivation report into the directory `out` and return the path of `report.tex`.
+    results: Sequence[Result],
+    out: Path,
+    *,
+    settings: Mapping[str, str],
+    formats: Sequence[str] = FORMATS,
+    complete: bool = False,
+) -> list[Path]:
+    """Write the derivation report into the directory `out` and return the paths of its files.
 
-    `out` is made if it is missing. Raises `ReportError` for a formula or a text that cannot be
-    printed and `OSError` for a directory that cannot be written; in both cases an older
-    `report.tex` is left as it was. The same input gives the same bytes, apart from the marked
-    part at the end that holds versions and times.
+    `settings` say how the results were made (seed, command, versions); `complete` says that they
+    are all claims of the notes.  `out` is made if it is missing.  Raises `ReportError` for a
+    formula or a text that cannot be printed and `OSError` for a directory that cannot be written;
+    older files are replaced by whole new ones or left as they were.  The same input gives the same
+    bytes, apart from the marked part that holds settings, times and hashes.
     """
-    text = render(build(results, seed=seed, versions=versions))
+    report = build(results, settings=settings, complete=complete)
+    texts = _render(report, formats, parallel=len(results) >= _MANY)
     out.mkdir(parents=True, exist_ok=True)
-    path = out / "report.tex"
-    _replace(path, text)
-    return path
+    written = [out / f"report.{kind}" for kind in formats]
+    replace_files(dict(zip(written, texts, strict=True)))
+    return written
 
 
-def _replace(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".report-", suffix=".tex")
-    temporary = Path(name)
+def _render(report: Report, kinds: Sequence[str], *, parallel: bool) -> list[str]:
+    """The text of each format; with many claims the first in a process of its own."""
+    if not (parallel and len(kinds) > 1 and "fork" in multiprocessing.get_all_start_methods()):
+        return [_RENDERERS[kind](report) for kind in kinds]
+    context = multiprocessing.get_context("fork")
+    with _no_warning(), ProcessPoolExecutor(1, mp_context=context) as pool:
+        first = pool.submit(_RENDERERS[kinds[0]], report)
+        others = [_RENDERERS[kind](report) for kind in kinds[1:]]
+        return [first.result(), *others]
+
+
+@contextmanager
+def _no_warning() -> Iterator[None]:
+    """Python 3.12 warns of forking beside NumPy's idle threads, which hold no locks."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
+
+
+def replace_files(texts: Mapping[Path, str]) -> None:
+    """Write all texts beside their files, then put each in its place."""
+    written: list[tuple[Path, Path]] = []
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        temporary.chmod(0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        for path, text in texts.items():
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=".report-", suffix=path.suffix)
+            written.append((Path(name), path))
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+                stream.write(text)
+            Path(name).chmod(0o644)
+        for temporary, path in written:
+            os.replace(temporary, path)
+    finally:
+        for temporary, _ in written:
+            temporary.unlink(missing_ok=True)

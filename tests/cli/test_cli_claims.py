@@ -310,24 +310,27 @@ def test_report(capsys, tmp_path):
     path = samples.write(tmp_path, samples.GOOD)
     out = tmp_path / "new" / "folder"
     assert main(["report", path, "--out", str(out), "--seed", "3"]) == 0
-    assert capsys.readouterr().out == f"{out}/report.tex\n"
-    tex = (out / "report.tex").read_text()
-    assert "mine" in tex
-    assert "SymPy" in tex
-    assert [p.name for p in out.iterdir()] == ["report.tex"]
+    assert capsys.readouterr().out == f"{out}/report.tex\n{out}/report.html\n"
+    for name in ("report.tex", "report.html"):
+        text = (out / name).read_text()
+        assert "mine" in text
+        assert "SymPy" in text
+        assert "--seed 3" in text.replace(r"\allowbreak{}", "")
+    assert sorted(p.name for p in out.iterdir()) == ["report.html", "report.tex"]
 
 
 def test_report_goes_to_a_folder_of_its_own(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(["report", samples.write(tmp_path, samples.GOOD)]) == 0
-    assert capsys.readouterr().out == "report/report.tex\n"
+    path = samples.write(tmp_path, samples.GOOD)
+    assert main(["report", path, "--format", "html"]) == 0
+    assert capsys.readouterr().out == "report/report.html\n"
 
 
 def test_report_of_something_unexpected_is_written_all_the_same(capsys, tmp_path):
     path = samples.write(tmp_path, samples.UNEXPECTED)
     assert main(["report", path, "--out", str(tmp_path / "r")]) == 1
     out, err = capsys.readouterr()
-    assert out == f"{tmp_path}/r/report.tex\n"
+    assert out == f"{tmp_path}/r/report.tex\n{tmp_path}/r/report.html\n"
     assert err == "derive: not every claim is as expected; the report says which\n"
 
 

@@ -49,7 +49,7 @@ def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
         (["show", "head-width/floor", "head-width/base"], "unrecognized arguments"),
         (["list", "head-width/floor"], "unrecognized arguments: head-width/floor"),
         (["list", "--json", "--source"], "--source: expected one argument"),
-        (["report", "--format", "html"], "--format: 'html' is not one of tex, pdf"),
+        (["report", "--format", "docx"], "--format: 'docx' is not one of tex, html, pdf"),
         (["report", "--format"], "--format: expected at least one argument"),
         (["report", "--seed", "x"], "--seed"),
     ],

@@ -249,4 +249,4 @@ METAPHOR = Result(
 )
 
 ALL = (HEADS, ROTATION, RESIDUAL, VANISHING, UNDECIDED, METAPHOR)
-VERSIONS = {"python": "3.11.7", "sympy": "1.14.0", "numpy": "2.4.6"}
+SETTINGS = {"Command": "derive report", "Seed": "0", "Python": "3.11.7", "SymPy": "1.14.0"}

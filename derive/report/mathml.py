@@ -1,0 +1,214 @@
+"""Formulas as MathML.  latex2mathml converts the pieces of a formula; here they are put together.
+
+A browser ends no line inside `<math>`.  So a wide formula becomes several elements, one behind the
+other, cut where an author would end a line; those that belong together more closely are grouped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from html import escape, unescape
+from itertools import pairwise
+from typing import Final
+from xml.etree.ElementTree import Element
+
+from latex2mathml.converter import Converter
+
+from derive.report.costs import break_costs
+from derive.report.errors import MathSyntax
+from derive.report.pieces import Kind, Piece, width
+from derive.report.reading import read
+
+NARROW_EM: Final = 16.0
+"""What fits on the screen of a phone; wider formulas are cut."""
+
+_SHORT_LEFT_EM: Final = 9.0
+_EVENLY: Final = 4.0
+_HOPELESS: Final = 150.0
+_JOINING: Final = frozenset({
+    Kind.RELATION, Kind.WEAK_RELATION, Kind.ARROW, Kind.CONNECTIVE, Kind.SUM, Kind.PRODUCT,
+})  # fmt: skip
+
+_HOLE: Final = "<mtext>@</mtext>"
+_ROMAN: Final = re.compile(r"\\mathrm\s*\{([A-Za-z0-9 ]+)\}")
+_NORMS: Final = {r"\lVert": r"\|", r"\rVert": r"\|", r"\lvert": "|", r"\rvert": "|"}
+_NORM: Final = re.compile(r"\\[lr][Vv]ert(?![A-Za-z])")
+_COMMAND: Final = re.compile(r"\\[A-Za-z]*")
+_ESCAPED: Final = {r"\{": "{", r"\}": "}", r"\|": "‖"}
+"""What the converter leaves behind a command for the size of a delimiter."""
+
+_BRACKETS: Final = frozenset("()[]{}|‖⌊⌋⌈⌉⟨⟩")
+_SIGNS: Final = frozenset(":⌊⌋⌈⌉∂∇")
+_THIN_SPACE: Final = "0.167em"
+"""Left to the style sheet, which sets it between any two factors."""
+
+
+def displayed(latex: str) -> tuple[str, bool]:
+    """The markup of a formula in lines of its own, and whether a part of it is not narrow."""
+    pieces = read(latex)
+    groups = _cut(pieces)
+    broken = _split_fences([part for group in groups for part in group])
+    texts = [[_math(part, broken) for part in group] for group in groups]
+    marked = ["".join(t) if len(t) == 1 else f"<span>{''.join(t)}</span>" for t in texts]
+    wide = any(width(part) > NARROW_EM for group in groups for part in group)
+    return "".join(marked), wide
+
+
+@cache
+def is_narrow(latex: str) -> bool:
+    """Whether the formula fits on the screen of a phone as it is."""
+    return width(read(latex)) <= NARROW_EM
+
+
+@cache
+def inline(latex: str) -> str:
+    """The markup of a formula in running text."""
+    pieces = read(latex)
+    parts = [part for group in _cut(pieces) for part in group]
+    broken = _split_fences(parts)
+    return "".join(_math(part, broken) for part in parts)
+
+
+# -- where lines may end -----------------------------------------------------------------------
+
+
+def _cut(pieces: list[Piece]) -> list[list[list[Piece]]]:
+    """The formula in groups of parts: lines end rather between groups than between parts."""
+    if width(pieces) <= NARROW_EM:
+        return [[pieces]]
+    costs = break_costs(pieces)
+    groups = [
+        [pieces[start:end] for start, end in _parts(pieces, costs, *bounds)]
+        for bounds in _level(pieces, costs, 0, len(pieces))
+    ]
+    if len(groups) > 1 and width([p for part in groups[0] for p in part]) <= _SHORT_LEFT_EM:
+        groups[:2] = [groups[0] + groups[1]]  # a short left side does not stand alone
+    return groups
+
+
+Bounds = tuple[int, int]
+
+
+def _level(
+    pieces: list[Piece], costs: list[float | None], start: int, end: int
+) -> Iterator[Bounds]:
+    """The stretch cut at the places that bind least; as it is where it cannot be cut."""
+    inside = [(cost, place) for place, cost in enumerate(costs) if start < place < end
+              and cost is not None and cost < _HOPELESS]  # fmt: skip
+    least = min((cost for cost, _ in inside), default=0.0)
+    cuts = [place for cost, place in inside if cost <= least + _EVENLY]
+    yield from zip([start, *cuts], [*cuts, end], strict=True)
+
+
+def _parts(
+    pieces: list[Piece], costs: list[float | None], start: int, end: int
+) -> Iterator[Bounds]:
+    """The stretch cut until every part is narrow, as far as that can be."""
+    level = list(_level(pieces, costs, start, end))
+    if width(pieces[start:end]) <= NARROW_EM or len(level) == 1:
+        yield start, end
+        return
+    for bounds in level:
+        yield from _parts(pieces, costs, *bounds)
+
+
+def _split_fences(parts: list[list[Piece]]) -> frozenset[int]:
+    """Pairs of delimiters that stand in different parts."""
+    at: dict[int, set[int]] = {}
+    for place, part in enumerate(parts):
+        for piece in part:
+            if piece.fence is not None:
+                at.setdefault(piece.fence, set()).add(place)
+    return frozenset(fence for fence, places in at.items() if len(places) > 1)
+
+
+# -- markup ------------------------------------------------------------------------------------
+
+
+def _math(pieces: list[Piece], broken: frozenset[int]) -> str:
+    markup = _row(pieces, broken)
+    if pieces and pieces[0].kind in _JOINING and markup.startswith("<mo>"):
+        markup = markup.replace("<mo>", "<mo form=infix>", 1)  # it would count as a prefix
+    return f"<math>{markup}</math>"
+
+
+def _row(pieces: list[Piece], broken: frozenset[int]) -> str:
+    found: list[str] = []
+    place = 0
+    while place < len(pieces):
+        piece = pieces[place]
+        if piece.fence is None or piece.fence in broken:
+            found.append(_piece(piece.fixed if piece.fence is not None else piece.source))
+            place += 1
+            continue
+        end = _closing(pieces, place)
+        found.append(_fenced(pieces[place : end + 1], broken))
+        place = end + 1
+    return "".join(found)
+
+
+def _closing(pieces: list[Piece], start: int) -> int:
+    """The place of the last delimiter of the fence that opens at `start`."""
+    fence = pieces[start].fence
+    return max(k for k in range(start, len(pieces)) if pieces[k].fence == fence)
+
+
+def _fenced(pieces: list[Piece], broken: frozenset[int]) -> str:
+    """A pair of delimiters with scripts, as one piece with holes for what it holds."""
+    marks = [k for k, piece in enumerate(pieces) if piece.fence == pieces[0].fence]
+    template = _piece(r" \text{@} ".join(pieces[k].source for k in marks))
+    for start, end in pairwise(marks):
+        template = template.replace(_HOLE, _row(pieces[start + 1 : end], broken), 1)
+    return template
+
+
+@cache
+def _piece(source: str) -> str:
+    """A piece by itself; pieces recur by the thousand, so that this is what makes it fast."""
+    plain = _NORM.sub(lambda found: _NORMS[found[0]], _ROMAN.sub(r"\\text{\1}", source))
+    plain = plain.replace(r"\not\le", r"\nleq")
+    try:
+        root = Converter(display="block").convert_to_element(plain)
+    except Exception as error:
+        raise MathSyntax(f"no MathML for {source}: {type(error).__name__} {error}") from error
+    markup = "".join(map(_markup, root[0]))
+    if unknown := _COMMAND.search(re.sub(r"<[^>]*>", "", markup)):
+        raise MathSyntax(f"no MathML for {unknown[0]} in {source}")
+    return markup
+
+
+def _markup(element: Element) -> str:
+    """An element as HTML: rows of one are left out, and what a browser assumes anyway."""
+    children = "".join(map(_markup, element))
+    if element.tag == "mrow" and len(element) == 1 and not element.attrib:
+        return children
+    text = unescape(element.text or "")
+    text = _ESCAPED.get(text, text)
+    tag = _tag(element.tag, text)
+    attributes = "".join(_attributes(tag, text, element.attrib))
+    if tag == "mspace":
+        return "" if attributes.endswith(_THIN_SPACE) else f"<mspace{attributes} />"
+    return f"<{tag}{attributes}>{escape(text, quote=False)}{children}</{tag}>"
+
+
+def _tag(tag: str, text: str) -> str:
+    """Names of several letters are identifiers: they are upright like text, and shorter to tell."""
+    if tag == "mi" and text in _SIGNS:
+        return "mo"
+    if tag in {"mtext", "mo"} and len(text) > 1 and text.isalpha() and text != "mod":
+        return "mi"
+    return "mspace" if tag == "mtext" and text == "\xa0" else tag
+
+
+def _attributes(tag: str, text: str, given: dict[str, str]) -> Iterator[str]:
+    if tag == "mspace":
+        yield f" width={given.get('width', _THIN_SPACE)}"
+        return
+    bracket = tag == "mo" and text in _BRACKETS
+    for name, value in given.items():
+        assumed = bracket and (name in {"fence", "form"} or (name, value) == ("stretchy", "true"))
+        upright = (name, value) == ("mathvariant", "normal") and len(text) > 1
+        if not assumed and not upright:
+            yield f" {name}={value}" if value.isalnum() else f' {name}="{value}"'

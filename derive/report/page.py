@@ -1,0 +1,539 @@
+"""Document model -> one HTML page that needs nothing else; the look is in `page.css`.
+
+Nothing in it needs the script `page.js`, which filters, folds and copies.  End tags that HTML lets
+one leave out are left out, and a formula is not told twice in one claim: the page holds thousands.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from importlib import resources
+from itertools import groupby
+from typing import Final
+
+from derive import plain_math
+from derive.report import mathml, wording
+from derive.report.document import AXIOMS, MUTATIONS
+from derive.report.errors import ReportError
+from derive.report.model import (
+    Alarm,
+    Anchor,
+    Block,
+    Claim,
+    Count,
+    Display,
+    Document,
+    Entry,
+    Fault,
+    Glossary,
+    Link,
+    Note,
+    Notes,
+    Paragraph,
+    Passage,
+    Report,
+    Row,
+    Rows,
+    RunDetails,
+    Topic,
+)
+from derive.report.text import Span, spans, typeset
+from derive.result import Verdict
+
+RUN_BEGIN: Final = (
+    "<!-- run-dependent part: begins (all else depends on the input and the seed) -->"
+)
+RUN_END: Final = "<!-- run-dependent part: ends -->"
+
+_TITLE: Final = "Transformer mathematics: derivation report"
+_SIGN: Final = {
+    Verdict.PROVED: ("p", "✓"),
+    Verdict.CONDITIONAL: ("c", "△"),
+    Verdict.REFUTED: ("r", "×"),
+    Verdict.UNDECIDED: ("u", "?"),
+    Verdict.NOT_MATHEMATICAL: ("n", "–"),
+}
+"""The class of a verdict in the style sheet, and the sign that stands before its name."""
+
+
+def render(report: Report) -> str:
+    """The complete page."""
+    return _Page().page(report)
+
+
+BUDGET_BYTES: Final = 2_850_000
+"""What a page may weigh.  If need be, the longest lines of derivations are packed: they stand there
+as text, and the script puts the formula in its place."""
+
+_LINE: Final = re.compile("\x00(\\d+)\x00")
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line of a derivation: its markup, and how it stands there when it is packed."""
+
+    markup: str
+    formula: str
+    indented: bool
+    wide: bool
+
+    def shown(self) -> str:
+        return _framed(self.markup, indented=self.indented, wide=self.wide)
+
+    def packed(self) -> str:
+        kind = "f z i" if self.indented else "f z"
+        return f"<div class='{kind}'>{_as_text(self.formula)}</div>"
+
+
+@cache
+def _as_text(latex: str) -> str:
+    return escape(plain_math.formula(latex), quote=False)
+
+
+class _Page:
+    """Collects what the parts of the page mention: formulas, lines of derivations, axioms."""
+
+    def __init__(self) -> None:
+        self._formulas: list[str] = []
+        self._lines: list[_Line] = []
+        self._axioms: dict[str, Note] = {}
+
+    def page(self, report: Report) -> str:
+        topics = [self._topic(topic) for topic in report.topics]
+        guide = [self._block(block) for block in report.guide]
+        parts = [
+            _head(),
+            _header(report),
+            "<div class=page>",
+            _contents(report, self._axioms),
+            "<main id=main>",
+            _summary(report),
+            _entries(report.entries),
+            *map(_document, report.documents),
+            _section("guide", "How to read this report", guide),
+            *topics,
+            _axioms(self._axioms.values()),
+            RUN_BEGIN,
+            _run(report.run),
+        ]
+        head = "\n".join(part for part in parts if part)
+        packed = self._too_much(len(head.encode()))
+        lines = [
+            line.packed() if place in packed else line.shown()
+            for place, line in enumerate(self._lines)
+        ]
+        whole = _LINE.sub(lambda found: lines[int(found[1])], head)
+        tail = [
+            _packed(self._formulas, [self._lines[place].markup for place in sorted(packed)]),
+            RUN_END,
+            "</main></div>",
+            f"<script>{_resource('page.js')}</script>",
+        ]
+        return "\n".join([whole, *tail]) + "\n"
+
+    def _too_much(self, rest: int) -> frozenset[int]:
+        """The lines to pack, the longest first, so that the page keeps its budget."""
+        sizes = [len(line.shown().encode()) for line in self._lines]
+        excess = rest + sum(sizes) - BUDGET_BYTES
+        packed: set[int] = set()
+        for place in sorted(range(len(sizes)), key=lambda k: (-sizes[k], k)):
+            if excess <= 0:
+                break
+            packed.add(place)
+            excess -= sizes[place] - len(self._lines[place].packed().encode())
+        return frozenset(packed)
+
+    # -- topics and claims -------------------------------------------------------------------
+
+    def _topic(self, topic: Topic) -> str:
+        claims = [self._claim(claim) for claim in topic.claims]
+        return _section(topic.key, topic.title, claims, kind="topic")
+
+    def _claim(self, claim: Claim) -> str:
+        try:
+            told: dict[str, str] = {}
+            blocks = [self._block(block, told) for block in claim.blocks]
+            head = (
+                f"<h3>{_text(claim.title)}</h3>"
+                f"<p class=meta>{_mark(claim.verdict)} {_code(claim.code)} {_places(claim.places)}"
+            )
+            letter = _SIGN[claim.verdict][0]
+            body = "\n".join([head, *blocks])
+            return f"<article id={claim.key} data-v={letter}>{body}</article>"
+        except ReportError as error:
+            error.locate(f"claim {claim.code}")
+            raise
+
+    def _block(self, block: Block, told: dict[str, str] | None = None) -> str:
+        """`told` names the formulas that the reader of the claim has seen."""
+        told = {} if told is None else told
+        match block:
+            case Paragraph():
+                # document and place stand in the passage that the head of the claim links to
+                return f"<p>{_label(block.label)}{_text(block.text)}"
+            case Alarm():
+                return _alarm(block)
+            case Display():
+                return self._display(block.latex, told)
+            case Rows():
+                return self._rows(block, told)
+            case Notes():
+                return self._notes(block, told)
+            case Glossary():
+                return _glossary(block)
+
+    def _display(self, latex: str, told: dict[str, str]) -> str:
+        told.setdefault(latex, "the statement")
+        return self._formula(latex)
+
+    def _rows(self, block: Rows, told: dict[str, str]) -> str:
+        rows = "\n".join(self._row(row, told) for row in block.rows)
+        return _rows(block.label, "line", len(block.rows), rows, "rows")
+
+    def _row(self, row: Row, told: dict[str, str]) -> str:
+        code = f"{_code(row.code)} " if row.code else ""
+        formula = self._told(row.latex, told) or self._line(row.latex, row.shown)
+        told.setdefault(row.latex, f"line {row.tag}")
+        return f"<li><b>{escape(row.tag)}</b>{formula}<p>{code}{_text(row.reason)}"
+
+    def _notes(self, block: Notes, told: dict[str, str]) -> str:
+        if block.label == AXIOMS:
+            return f"<p>{_label(AXIOMS)}" + ", ".join(map(self._axiom, block.notes)) + "."
+        if block.label == MUTATIONS:
+            return self._mutations(block)
+        notes = "\n".join(self._note(note, told) for note in block.notes)
+        return f"<p>{_label(block.label)}<ol class='rows notes'>{notes}</ol>"
+
+    def _mutations(self, block: Notes) -> str:
+        notes = "\n".join(
+            f"<li><b>{escape(note.tag)}</b>"
+            f"{self._line(note.latex, note.latex) if note.latex else '<div></div>'}"
+            f"<p>{_text(note.text)}"
+            for note in block.notes
+        )
+        return _rows(block.label, "mistake", len(block.notes), notes, "rows notes")
+
+    def _note(self, note: Note, told: dict[str, str]) -> str:
+        code = f"{_code(note.code)}: " if note.code else ""
+        formula = self._formula(note.latex) if note.latex else "<div></div>"
+        told.setdefault(note.latex, f"hypothesis {note.tag}")
+        return f"<li><b>{escape(note.tag)}</b>{formula}<p>{code}{_text(note.text)}"
+
+    def _axiom(self, note: Note) -> str:
+        self._axioms.setdefault(note.code, note)
+        return f"<a href=#{_axiom_key(note)}>{escape(note.code)}</a>"
+
+    def _told(self, latex: str, told: dict[str, str]) -> str:
+        """A wide formula that stands above is only named."""
+        if latex not in told or mathml.is_narrow(latex):
+            return ""
+        return f"<div>{told[latex]}</div>"
+
+    def _line(self, latex: str, shown: str) -> str:
+        """A line that is folded; what stands for it is put in when all sizes are known."""
+        self._formulas.append(latex)
+        markup, wide = mathml.displayed(shown)
+        self._lines.append(_Line(markup, shown, shown != latex, wide))
+        return f"\x00{len(self._lines) - 1}\x00"
+
+    def _formula(self, latex: str) -> str:
+        self._formulas.append(latex)
+        markup, wide = mathml.displayed(latex)
+        return _framed(markup, wide=wide)
+
+
+def _framed(markup: str, *, indented: bool = False, wide: bool = False) -> str:
+    """A formula in lines of its own; a wide one scrolls sideways if need be, also by keyboard."""
+    if wide:
+        kind = "f w i" if indented else "f w"
+        return f"<div class='{kind}' tabindex=0 role=group aria-label=formula>{markup}</div>"
+    return f"<div class='f i'>{markup}</div>" if indented else f"<div class=f>{markup}</div>"
+
+
+def _rows(label: str, noun: str, number: int, rows: str, kind: str) -> str:
+    """Numbered lines under a fold."""
+    count = f"{number} {noun}{'' if number == 1 else 's'}"
+    return (
+        f"<details><summary>{escape(label)} <span>({count})</span></summary>"
+        f"<ol class='{kind}'>{rows}</ol></details>"
+    )
+
+
+# -- the frame of the page ---------------------------------------------------------------------
+
+
+def _head() -> str:
+    return (
+        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
+        "<meta name=viewport content='width=device-width, initial-scale=1'>"
+        f"<title>{_TITLE}</title>\n<style>{_resource('page.css')}</style></head>\n<body>"
+    )
+
+
+def _header(report: Report) -> str:
+    return (
+        "<a class=skip href=#main>Skip to the report</a>\n"
+        f"<header><h1>{_TITLE}</h1><p>Every claim with its verdict, its derivation and its "
+        f"numeric check. {escape(report.scope)}</header>"
+    )
+
+
+def _contents(report: Report, axioms: dict[str, Note]) -> str:
+    parts = [("summary", "Summary"), ("claims", "All claims")]
+    parts += [(document.key, document.title) for document in report.documents]
+    parts += [("guide", "How to read this report")] if report.guide else []
+    topics = [(topic.key, topic.title) for topic in report.topics]
+    last = [("axioms", "Axioms")] if axioms else []
+    last += [("run", "How to reproduce this report")]
+    return (
+        "<div class=side>\n"
+        + _form(report.topics)
+        + "<nav aria-label=Contents><details open><summary>Contents</summary>"
+        + _links_to(parts) + "<h2>Derivations</h2>" + _links_to(topics) + _links_to(last)
+        + "</details></nav></div>"
+    )  # fmt: skip
+
+
+def _links_to(targets: Iterable[tuple[str, str]]) -> str:
+    items = "".join(f"<li><a href=#{key}>{_text(title)}</a>" for key, title in targets)
+    return f"<ul>{items}</ul>"
+
+
+def _form(topics: tuple[Topic, ...]) -> str:
+    """Shown by the script, which it needs."""
+    verdicts = "".join(
+        f"<label><input type=checkbox name=v value={letter} checked>"
+        f"<b class={letter}>{sign} {wording.NAME[verdict]}</b></label>"
+        for verdict, (letter, sign) in _SIGN.items()
+    )
+    options = "".join(f"<option value={t.key}>{_plain(t.title)}</option>" for t in topics)
+    return (
+        "<form id=filter role=search aria-label='Filter claims' hidden>"
+        "<label>Search <input type=search name=q autocomplete=off></label>"
+        f"<fieldset><legend>Verdict</legend>{verdicts}</fieldset>"
+        f"<label>Topic <select name=t><option value=''>all</option>{options}</select></label>"
+        "<p><output id=count></output>"
+        "<p><button type=button id=unfold>Unfold all</button> "
+        "<button type=button id=fold>Fold all</button>"
+        "<p><label>Colours <select name=m><option value='light dark'>as the system"
+        "<option value=light>light<option value=dark>dark</select></label>"
+        "<p class=quiet>The number of a line copies its formula as LaTeX."
+        "</form>\n<p id=said role=status></p>\n"
+    )
+
+
+def _section(key: str, title: str, parts: list[str], *, kind: str = "") -> str:
+    if not parts:
+        return ""
+    named = f" class={kind}" if kind else ""
+    return f"<section id={key}{named}><h2>{_text(title)}</h2>\n" + "\n".join(parts) + "</section>"
+
+
+def _resource(name: str) -> str:
+    return resources.files("derive.report").joinpath(name).read_text("utf-8").strip()
+
+
+# -- the summary -------------------------------------------------------------------------------
+
+
+def _summary(report: Report) -> str:
+    rows = "".join(map(_count, report.counts))
+    total = sum(count.number for count in report.counts)
+    table = (
+        "<table class=counts><thead><tr><th scope=col>Verdict<th scope=col>Claims"
+        f"<th scope=col>Meaning<tbody>{rows}<tfoot><tr><th scope=row>all<td>{total}<td></table>"
+    )
+    return _section("summary", "Summary", [table, *map(_alarm, report.alarms)])
+
+
+def _count(count: Count) -> str:
+    mark = _mark(count.verdict)
+    return f"<tr><th scope=row>{mark}<td>{count.number}<td>{escape(count.meaning)}"
+
+
+def _entries(entries: tuple[Entry, ...]) -> str:
+    if not entries:
+        return _section("claims", "All claims", ["<p>No claims were selected."])
+    groups = groupby(entries, key=lambda entry: (entry.verdict, entry.topic))
+    bodies = [
+        f"<tbody><tr><th colspan=3 scope=rowgroup>{_mark(verdict)} {_text(topic)}"
+        + "".join(map(_entry, group))
+        for (verdict, topic), group in groups
+    ]
+    head = "<thead><tr><th scope=col>Verdict<th scope=col>Claim<th scope=col>Places"
+    table = f"<table class=entries>{head}" + "\n".join(bodies) + "</table>"
+    return _section("claims", "All claims", [table])
+
+
+def _entry(entry: Entry) -> str:
+    details = "".join(f"<br><small>{_text(detail)}</small>" for detail in entry.details)
+    title = f"<a href=#{entry.key}>{_text(entry.title)}</a>"
+    return f"<tr><td>{_mark(entry.verdict)}<td>{title}{details}<td>{_places(entry.places)}"
+
+
+# -- the notes ---------------------------------------------------------------------------------
+
+
+def _document(document: Document) -> str:
+    where = f"<p class=quiet>In the claims: {_code(document.code)}"
+    passages = [_passage(passage) for passage in document.passages]
+    faults = "".join(map(_fault, document.faults))
+    listed = [f"<h3>Errors and ambiguities</h3><div class=faults>{faults}</div>"] if faults else []
+    return _section(document.key, document.title, [where, *passages, *listed])
+
+
+def _passage(passage: Passage) -> str:
+    lines = escape(passage.lines.replace("-", "–"))
+    numbered = f" <small>lines {lines}</small>" if lines else ""
+    return (
+        f"<div class=place id={passage.key}><h3>{escape(passage.name)}{numbered}</h3>"
+        f"<p>{_text(passage.says)}{_links(passage.links)}</div>"
+    )
+
+
+def _fault(fault: Fault) -> str:
+    return (
+        f"<div class=place><h4>{escape(fault.places)}</h4>"
+        f"<div><p>{_label('What is wrong')}{_text(fault.problem)}"
+        f"<p>{_label('What should stand there')}{_text(fault.instead)}</div>"
+        f"{_links(fault.links)}</div>"
+    )
+
+
+def _links(links: tuple[Link, ...]) -> str:
+    items = (
+        f"<li>{_sign(link.verdict)} <a href=#{link.key}>{_text(link.title)}</a>" for link in links
+    )
+    return f"<ul class=links>{''.join(items)}</ul>" if links else "<ul></ul>"
+
+
+# -- small parts -------------------------------------------------------------------------------
+
+
+def _mark(verdict: Verdict) -> str:
+    letter, sign = _SIGN[verdict]
+    return f"<b class={letter}>{sign} {wording.NAME[verdict]}</b>"
+
+
+def _sign(verdict: Verdict) -> str:
+    letter, sign = _SIGN[verdict]
+    return f"<b class={letter} role=img aria-label='{wording.NAME[verdict]}'>{sign}</b>"
+
+
+def _places(anchors: tuple[Anchor, ...]) -> str:
+    return ", ".join(f"<a href=#{anchor.key}>{escape(anchor.name)}</a>" for anchor in anchors)
+
+
+def _label(label: str) -> str:
+    return f"<b>{escape(label)}.</b> " if label else ""
+
+
+def _code(name: str) -> str:
+    return f"<code>{escape(name)}</code>"
+
+
+def _alarm(alarm: Alarm) -> str:
+    return f"<p class=alarm><b>Attention.</b> {_text(alarm.text)}"
+
+
+def _glossary(block: Glossary) -> str:
+    terms = "".join(f"<dt>{_text(name)}<dd>{_text(text)}" for name, text in block.terms)
+    label = f"<p>{_label(block.label)}" if block.label else ""
+    return f"{label}<dl>{terms}</dl>"
+
+
+def _axioms(axioms: Iterable[Note]) -> str:
+    rows = "\n".join(
+        f"<dt id={_axiom_key(note)}>{_code(note.code)}"
+        f"<dd>{mathml.inline(note.latex) if note.latex else ''} <p>{_text(note.text)}"
+        for note in sorted(axioms, key=lambda note: note.code)
+    )
+    return _section("axioms", "Axioms", [f"<dl>{rows}</dl>"]) if rows else ""
+
+
+def _axiom_key(note: Note) -> str:
+    return f"axiom-{escape(note.code)}"
+
+
+def _text(text: str) -> str:
+    """Running text: words, identifiers and formulas; no line ends between one and its comma."""
+    parts = list(spans(text))
+    out = []
+    for (span, part), (_, behind) in zip(parts, [*parts[1:], (Span.WORDS, "")], strict=True):
+        out.append(_span(span, part))
+        joined = (span is Span.MATH and behind[:1] in _CLOSING) or part[-1:] in _OPENING
+        out.append("\u2060" if joined and behind else "")
+    return "".join(out)
+
+
+_CLOSING: Final = tuple(".,;:!?)]”’")
+_OPENING: Final = ("(", "[", "“", "‘")
+
+
+def _span(span: Span, part: str) -> str:
+    match span:
+        case Span.WORDS:
+            return escape(typeset(part), quote=False)
+        case Span.CODE:
+            return _code(part)
+        case Span.MATH:
+            return _number(part) or mathml.inline(part)
+
+
+def _number(latex: str) -> str:
+    """A number such as ``2.3 \\cdot 10^{-15}`` as text; empty for other formulas."""
+    found = re.fullmatch(r"(\d[\d.]*)(?: \\cdot 10\^\{(-?\d+)\})?|10\^\{(-?\d+)\}", latex)
+    if found is None:
+        return ""
+    factor, *powers = found.groups()
+    power = "".join(p.translate(_RAISED) for p in powers if p)
+    return "·".join(part for part in (factor, f"10{power}" if power else "") if part)
+
+
+_RAISED: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _plain(text: str) -> str:
+    """Text without markup, where none can stand."""
+    return "".join(escape(part) for _, part in spans(text))
+
+
+# -- how the report was made -------------------------------------------------------------------
+
+
+def _run(run: RunDetails) -> str:
+    settings = "".join(f"<dt>{escape(name)}<dd>{_code(value)}" for name, value in run.settings)
+    logs: dict[str, str] = {}
+    for log in run.logs:
+        logs[log.code] = logs.get(log.code, "") + f"{escape(log.kind)} {_code(log.digest)}<br>"
+    rows = "\n".join(
+        f"<tr><th scope=row>{_code(t.code)}<td>{t.symbolic:.2f}<td>{t.numeric:.2f}"
+        f"<td>{logs.get(t.code, '')}"
+        for t in run.timings
+    )
+    head = "".join(f"<th scope=col>{name}" for name in _RUN_COLUMNS)
+    table = f"<table class=logs><thead><tr>{head}<tbody>{rows}</table>"
+    folded = _folded("Times, and the hash of every proof log", table) if rows else ""
+    return _section("run", "How to reproduce this report", [f"<dl>{settings}</dl>", folded])
+
+
+_RUN_COLUMNS: Final = ("Claim", "Symbolic, s", "Numeric, s", "SHA-256 of its proof logs")
+
+
+def _folded(label: str, body: str) -> str:
+    return f"<details><summary>{label}</summary><div class=scroll>{body}</div></details>"
+
+
+def _packed(formulas: list[str], markup: list[str]) -> str:
+    """For the script: the LaTeX of all formulas in their order, and the markup of packed lines."""
+    distinct = {latex: place for place, latex in enumerate(dict.fromkeys(formulas))}
+    table = json.dumps([list(distinct), [distinct[latex] for latex in formulas], markup])
+    text = base64.b64encode(zlib.compress(table.encode(), 9)).decode()
+    return f"<script type=text/plain id=packed>{text}</script>"

@@ -1,0 +1,60 @@
+"""A page as a reader of its source sees it: elements, targets, and what the script unpacks."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from html.parser import HTMLParser
+
+_FOREIGN = """
+    math mrow mi mo mn mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover
+    mtable mtr mtd mstyle mpadded mphantom menclose
+"""
+FOREIGN = frozenset(_FOREIGN.split())
+OPTIONAL_END = frozenset(
+    ["p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option"]
+)
+VOID = frozenset(["meta", "input", "br"])
+
+
+class Outline(HTMLParser):
+    """The ids, link targets and attributes of a page; refuses end tags that fit no start."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.ids: list[str] = []
+        self.targets: list[str] = []
+        self.loaded: list[str] = []
+        self.open: list[str] = []
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if "id" in values:
+            self.ids.append(values["id"] or "")
+        if tag == "a":
+            self.targets.append(values["href"] or "")
+        self.loaded += [values[name] or "" for name in ("src", "data", "poster") if name in values]
+        self.loaded += [tag] if tag in {"link", "iframe", "object", "embed", "base"} else []
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in FOREIGN, tag
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open and self.open[-1] != tag and self.open[-1] in OPTIONAL_END:
+            self.open.pop()
+        assert self.open, f"</{tag}> ends nothing"
+        assert self.open.pop() == tag
+
+
+def unpacked(source: str) -> tuple[list[str], list[str]]:
+    """The LaTeX of every formula in order, and the markup of the lines that are packed."""
+    found = re.search(r"<script type=text/plain id=packed>([^<]*)</script>", source)
+    assert found is not None
+    table, places, markup = json.loads(zlib.decompress(base64.b64decode(found[1])))
+    return [table[place] for place in places], markup

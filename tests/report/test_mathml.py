@@ -1,0 +1,128 @@
+"""Formulas as MathML: well formed, nothing left over or lost, cut so that phones show them."""
+
+from __future__ import annotations
+
+import random
+import re
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_breaking import AROUND, random_formula
+
+from derive.report import MathSyntax
+from derive.report.mathml import NARROW_EM, displayed, inline, is_narrow
+from derive.report.pieces import width
+from derive.report.reading import read
+
+seeded = settings(derandomize=True, deadline=None, max_examples=60)
+FORMULAS = st.integers(0, 2**32 - 1).map(lambda n: random_formula(random.Random(n), AROUND))
+
+
+def parsed(markup: str) -> ElementTree.Element:
+    """The markup as XML, in which attributes have quotes."""
+    quoted = re.sub(r'(<[^>]*?\s[a-z]+=)([^\s">]+)', r'\1"\2"', markup)
+    while quoted != markup:
+        markup, quoted = quoted, re.sub(r'(<[^>]*?\s[a-z]+=)([^\s">]+)', r'\1"\2"', quoted)
+    return ElementTree.fromstring(f"<r>{markup}</r>")
+
+
+def text(markup: str) -> str:
+    return "".join(parsed(markup).itertext())
+
+
+@seeded
+@given(FORMULAS)
+def test_every_formula_is_well_formed(latex: str) -> None:
+    root = parsed(displayed(latex)[0])
+    assert {element.tag for element in root} <= {"math", "span"}
+    assert "\\" not in "".join(root.itertext())
+
+
+def test_the_number_of_children_is_that_of_mathml() -> None:
+    wanted = {"msub": 2, "msup": 2, "msubsup": 3, "mfrac": 2, "munderover": 3, "munder": 2}
+    rng = random.Random(7)
+    for _ in range(60):
+        for element in parsed(displayed(random_formula(rng, AROUND))[0]).iter():
+            assert len(element) == wanted.get(element.tag, len(element))
+
+
+@pytest.mark.parametrize(
+    ("latex", "markup"),
+    [
+        (r"d_{\text{model}}", "<msub><mi>d</mi><mi>model</mi></msub>"),
+        (
+            r"\left(x\right)^{2}",
+            "<msup><mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow><mn>2</mn></msup>",
+        ),
+        (r"f(x)", "<mi>f</mi><mo stretchy=false>(</mo><mi>x</mi><mo stretchy=false>)</mo>"),
+        (r"\mathrm{ReLU}", "<mi>ReLU</mi>"),
+        (r"\operatorname{Cov}", "<mi>Cov</mi>"),
+        (r"\lVert x \rVert", "<mo stretchy=false>‖</mo><mi>x</mi><mo stretchy=false>‖</mo>"),
+        (r"a < b", "<mi>a</mi><mo>&lt;</mo><mi>b</mi>"),
+        (r"\partial f", "<mo>∂</mo><mi>f</mi>"),
+        (
+            r"\mathbb{E}[x]",
+            "<mi>𝔼</mi><mo stretchy=false>[</mo><mi>x</mi><mo stretchy=false>]</mo>",
+        ),
+        (
+            r"\sum_{i=0}^{n-1} x_{i}",
+            "<munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>0</mn></mrow>"
+            "<mrow><mi>n</mi><mo>−</mo><mn>1</mn></mrow></munderover>"
+            "<msub><mi>x</mi><mi>i</mi></msub>",
+        ),
+    ],
+)  # fmt: skip
+def test_markup(latex: str, markup: str) -> None:
+    assert displayed(latex) == (f"<math>{markup}</math>", False)
+    assert inline(latex) == f"<math>{markup}</math>"
+
+
+def long_sum(terms: int) -> str:
+    return "y = " + " + ".join(f"x_{{{k}}} z_{{{k}}}" for k in range(terms))
+
+
+def test_a_wide_formula_is_cut_into_narrow_parts_in_order() -> None:
+    latex = long_sum(30)
+    markup, wide = displayed(latex)
+    assert not wide
+    assert markup.count("<math>") > 5
+    assert markup.count("<mo form=infix>") == markup.count("<math>") - 1
+    assert text(markup).replace("+", " ") == text(inline(latex)).replace("+", " ")
+    assert [int(k) for k in re.findall(r"x(\d+)z", text(markup))] == list(range(30))
+
+
+@seeded
+@given(FORMULAS)
+def test_only_what_cannot_be_cut_is_wide(latex: str) -> None:
+    _, wide = displayed(latex)
+    assert not wide or any(piece.em > NARROW_EM / 3 for piece in read(latex))
+    assert wide <= (not is_narrow(latex))
+
+
+def test_groups_keep_together_what_binds_more_closely() -> None:
+    left = " + ".join(f"a_{{{k}}}" for k in range(12))
+    right = " + ".join(f"b_{{{k}}}" for k in range(12))
+    markup, _ = displayed(f"{left} = {right}")
+    groups = [text(ElementTree.tostring(g, "unicode")) for g in parsed(markup)]
+    assert [group[0] for group in groups] == ["a", "="]
+    assert width(read(left)) > NARROW_EM
+
+
+def test_a_short_left_side_stays_with_its_relation() -> None:
+    root = parsed(displayed(long_sum(12))[0])
+    assert [element.tag for element in root] == ["span"]
+
+
+def test_a_split_fence_has_delimiters_of_one_size() -> None:
+    inner = " + ".join(f"x_{{{k}}}" for k in range(20))
+    markup, _ = displayed(rf"\left({inner}\right)^{{2}}")
+    sizes = re.findall(r'<mo minsize="([^"]+)" maxsize="\1">[()]', markup)
+    assert len(sizes) == 2
+    assert len(set(sizes)) == 1
+
+
+def test_what_the_converter_does_not_know_is_refused_by_name() -> None:
+    with pytest.raises(MathSyntax, match=r"\\nosuchcommand"):
+        displayed(r"\nosuchcommand + 1")

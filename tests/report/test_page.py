@@ -1,0 +1,183 @@
+"""The HTML page: complete, self-contained, the same for the same input, and within its budget."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import report_samples as samples
+from page_reading import Outline, unpacked
+from test_report import MARKED
+
+from derive.report import ReportError, page, write_report
+from derive.report.page import RUN_BEGIN, RUN_END
+from derive.result import CounterexampleView, Result, StepView, Verdict
+
+
+def page_of(
+    results: Sequence[Result], out: Path, settings: Mapping[str, str] = samples.SETTINGS
+) -> str:
+    (path,) = write_report(results, out, settings=settings, formats=["html"])
+    return path.read_text("utf-8")
+
+
+def test_every_field_of_a_result_appears(tmp_path: Path) -> None:
+    source = page_of([MARKED], tmp_path)
+    words = set(re.findall(r"\bmark[A-Z]\w*|\b10(?:07|11|14)\b", repr(MARKED)))
+    assert len(words) > 20
+    assert {word for word in words if word not in source} == set()
+    formulas = set(re.findall(r"M_\{1\d{3}\}", repr(MARKED)))
+    shown = {f"<msub><mi>M</mi><mn>{name[3:-1]}</mn></msub>" for name in formulas}
+    assert {markup for markup in shown if markup not in source} == set()
+    for part in (
+        "△ conditional",
+        "expected: refuted",
+        "1.5·10⁻¹¹",
+        "2.5·10⁻¹⁰",
+        "1015.25",
+        "Agrees",
+    ):
+        assert part in source
+
+
+def test_links_lead_somewhere_and_targets_are_unique(tmp_path: Path) -> None:
+    outline = Outline(page_of([*samples.ALL, samples.HEADS, MARKED], tmp_path))
+    assert len(outline.ids) == len(set(outline.ids))
+    assert {target for target in outline.targets if target[1:] not in outline.ids} == set()
+    assert len(outline.targets) > 3 * len(samples.ALL)
+
+
+def test_nothing_is_loaded(tmp_path: Path) -> None:
+    source = page_of(samples.ALL, tmp_path)
+    assert Outline(source).loaded == []
+    assert re.findall(r"url\(|@import|https?://", source) == []
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    def without_run(text: str) -> str:
+        start, end = text.index(RUN_BEGIN), text.index(RUN_END)
+        return text[:start] + text[end:]
+
+    first = page_of(samples.ALL, tmp_path / "a")
+    assert page_of(samples.ALL, tmp_path / "b") == first
+    slower = [replace(r, seconds_symbolic=r.seconds_symbolic + 1) for r in samples.ALL]
+    second = page_of(slower, tmp_path / "c", {"Python": "9"})
+    assert second != first
+    assert without_run(second) == without_run(first)
+
+
+def test_text_is_text(tmp_path: Path) -> None:
+    nasty = "<script>alert(1)</script> & \"quoted\" 'so'"
+    result = replace(MARKED, title=nasty, remark=nasty, topic=nasty, source=samples.HEADS.source)
+    source = page_of([result], tmp_path, {nasty: nasty})
+    assert source.count("<script>") == 1
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; “quoted”" in source
+    Outline(source)
+
+
+def test_refuted_and_conditional_come_first_with_their_counterexample(tmp_path: Path) -> None:
+    source = page_of(samples.ALL, tmp_path)
+    table = source[source.index("<table class=entries>") :]
+    table = table[: table.index("</table>")]
+    assert re.findall(r"<tr><td><b class=(\w)>", table) == ["r", "c", "u", "p", "p", "n"]
+    assert "<mn>9</mn><mo>≠</mo><mn>10</mn>" in table
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_every_verdict_has_a_sign_and_a_word(verdict: Verdict, tmp_path: Path) -> None:
+    source = page_of([replace(MARKED, verdict=verdict)], tmp_path)
+    article = source[source.index("<article") : source.index("</article>")]
+    assert re.search(rf"<b class=\w>\S {verdict.value.replace('-', ' ')}</b>", article)
+
+
+def test_a_chain_does_not_repeat_its_left_sides(tmp_path: Path) -> None:
+    steps = (
+        StepView("M_{1} = M_{2}", "rule"),
+        StepView(r"M_{2} \le M_{3}", "rule"),
+        StepView("M_{4} = M_{5}", "rule"),
+    )
+    source = page_of([replace(MARKED, steps=steps)], tmp_path)
+    assert source.count("<msub><mi>M</mi><mn>2</mn></msub>") == 1
+    assert (
+        "<div class='f i'><math><mo form=infix>≤</mo><msub><mi>M</mi><mn>3</mn></msub></math>"
+        in source
+    )
+    assert unpacked(source)[0].count(r"M_{2} \le M_{3}") == 1  # copied as a whole
+
+
+def test_a_wide_formula_is_told_once_in_a_claim(tmp_path: Path) -> None:
+    wide = "y = " + " + ".join(f"x_{{{k}}}" for k in range(40))
+    steps = (StepView(wide, "rule"), StepView("z = 1", "rule"), StepView(wide, "again"))
+    source = page_of([replace(MARKED, statement="s = 0", steps=steps)], tmp_path)
+    assert "<div>line 1</div>" in source
+    source = page_of([replace(MARKED, statement=wide, steps=steps)], tmp_path)
+    assert source.count("<div>the statement</div>") == 2
+
+
+def test_what_is_copied_is_the_latex_of_every_formula_in_order(tmp_path: Path) -> None:
+    source = page_of(samples.ALL, tmp_path)
+    formulas, _ = unpacked(source)
+    assert len(re.findall(r"<div class=(?:f|'f[^']*')", source)) == len(formulas)
+    ordered = [samples.RESIDUAL.statement, *(h.latex for h in samples.RESIDUAL.hypotheses)]
+    start = formulas.index(ordered[0])
+    assert formulas[start : start + len(ordered)] == ordered
+
+
+def test_a_heavy_page_packs_its_longest_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = page_of(samples.ALL, tmp_path)
+    assert unpacked(full)[1] == []
+    monkeypatch.setattr(page, "BUDGET_BYTES", len(full.encode()) - 9000)
+    light = page_of(samples.ALL, tmp_path)
+    packed = unpacked(light)[1]
+    assert 0 < len(packed) == light.count("<div class='f z") < 12
+    assert min(map(len, packed)) > 700
+    assert all(markup in full and markup not in light for markup in packed)
+    texts = re.findall(r"<div class='f z(?: i)?'>([^<]+)</div>", light)
+    assert len(texts) == len(packed)
+    assert all("=" in text and "\\" not in text for text in texts)
+    Outline(light)
+
+
+def test_an_empty_report_is_a_page(tmp_path: Path) -> None:
+    assert "No claims were selected." in page_of([], tmp_path)
+
+
+def test_a_malformed_formula_names_its_claim_and_leaves_the_old_page(tmp_path: Path) -> None:
+    old = page_of([MARKED], tmp_path)
+    for wrong in (r"\frac{1}{2", r"\undefinedcommand x"):
+        with pytest.raises(ReportError, match="claim markId"):
+            page_of([replace(MARKED, statement=wrong)], tmp_path)
+    assert (tmp_path / "report.html").read_text("utf-8") == old
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_no_format_is_replaced_if_one_cannot_be_made(tmp_path: Path) -> None:
+    write_report([MARKED], tmp_path, settings={})
+    old = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert len(old) == 2
+    with pytest.raises(ReportError):
+        write_report([replace(MARKED, statement=r"\nosuch x")], tmp_path, settings={})
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == old
+
+
+def test_many_claims_give_the_same_in_two_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def written(folder: Path) -> list[bytes]:
+        paths = write_report(samples.ALL, folder, settings=samples.SETTINGS)
+        return [path.read_bytes() for path in paths]
+
+    alone = written(tmp_path / "a")
+    monkeypatch.setattr("derive.report.writing._MANY", 2)
+    assert written(tmp_path / "b") == alone
+
+
+def test_a_value_that_is_a_list_is_a_row(tmp_path: Path) -> None:
+    example = CounterexampleView({"x": "[1, 2]", "M": "[[1, 0], [0, 1]]"}, "1 \\neq 2")
+    source = page_of([replace(MARKED, counterexamples=(example,))], tmp_path)
+    assert "<mtr><mtd><mn>1</mn></mtd><mtd><mn>0</mn></mtd></mtr>" in source
