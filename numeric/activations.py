@@ -20,7 +20,8 @@ def relu(x: npt.ArrayLike) -> Array:
     """max(x, 0)."""
     x = as_floating(x)
     # A comparison instead of np.maximum: complex steps must follow the branch of the real part.
-    return np.where(x.real > 0, x, x.dtype.type(0))
+    # It is this one because NaN must not become 0.
+    return np.where(x.real <= 0, x.dtype.type(0), x)
 
 
 def relu_vjp(x: npt.ArrayLike, cotangent: npt.ArrayLike) -> Array:

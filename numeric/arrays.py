@@ -52,6 +52,11 @@ def require_positive(name: str, value: int) -> None:
         raise ValueError(f"{name} is {value!r}; expected an integer of at least 1")
 
 
+def require_finite(name: str, array: Array) -> None:
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds nan or inf; expected finite numbers")
+
+
 def require_group(g: int, h: int) -> None:
     """Refuse g heads of keys and values that h query heads cannot share evenly."""
     require_positive("g", g)

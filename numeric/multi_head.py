@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy.typing as npt
 
-from numeric.arrays import Array, as_floating, require_shape
+from numeric.arrays import Array, as_floating, require_positive, require_shape
 from numeric.attention import grouped_query_attention, grouped_query_attention_vjp
 from numeric.linear import linear, linear_vjp
 from numeric.rotary import Rotary
@@ -46,6 +46,7 @@ def split_heads(concatenated: npt.ArrayLike, h: int) -> Array:
     concatenated = as_floating(concatenated)
     require_shape("concatenated", concatenated, {"n": None, "h*d_v": None}, leading=None)
     *leading, n, width = concatenated.shape
+    require_positive("h", h)
     if width % h:
         raise ValueError(f"concatenated has {width} columns; expected a multiple of h={h}")
     return concatenated.reshape(*leading, n, h, width // h).swapaxes(-3, -2)

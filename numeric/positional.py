@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from numeric.arrays import Array, as_floating, require_positive, require_shape
+from numeric.arrays import Array, as_floating, require_finite, require_positive, require_shape
 
 
 def frequencies(d_model: int, base: float = 10_000.0) -> Array:
@@ -69,4 +69,5 @@ def _angles(positions: npt.ArrayLike, d_model: int, base: float) -> tuple[Array,
     """
     positions = as_floating(positions)
     require_shape("positions", positions, {"n": None})
+    require_finite("positions", positions)
     return positions, positions[:, None] * frequencies(d_model, base)

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from numeric.arrays import Array, as_floating, require_shape
+from numeric.arrays import Array, as_floating, require_finite, require_shape
 from numeric.positional import frequencies
 
 Layout = Literal["interleaved", "halves"]
@@ -94,6 +94,7 @@ def _checked(x: npt.ArrayLike, positions: npt.ArrayLike, base: float) -> tuple[A
     """x, and the angles (..., n, d/2) in float64: in float32 one near 2000 is off by 1e-4."""
     x, positions = as_floating(x), as_floating(positions).astype(np.float64)
     require_shape("x", x, {"n": None, "d": None}, leading=None)
+    require_finite("positions", positions)
     rows = x.shape[:-1]
     fits = positions.ndim in (1, len(rows)) and all(
         size in (1, expected)

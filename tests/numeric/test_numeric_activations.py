@@ -1,4 +1,5 @@
 import math
+from functools import partial
 
 import mpmath
 import numpy as np
@@ -151,6 +152,12 @@ def test_the_two_forms_of_gelu_are_near_each_other_and_not_the_same():
     x = np.linspace(-8, 8, 3201)
     difference = np.abs(gelu(x) - gelu_tanh(x)).max()
     assert 4.7e-4 < difference < 4.8e-4
+
+
+def test_what_is_no_number_is_not_hidden():
+    x = [math.nan, -1.0, 0.0, 2.0]
+    for function in (relu, sigmoid, silu, gelu, gelu_tanh, partial(leaky_relu, slope=0.5)):
+        np.testing.assert_array_equal(np.isnan(function(x)), [True, False, False, False])
 
 
 def test_empty_and_single_numbers():

@@ -213,3 +213,5 @@ def test_keys_and_values_made_of_other_widths(bias, rng):
     message = r"value_input has shape \(6, 5\); expected \(m=6, d_value=7\)"
     with pytest.raises(ValueError, match=message):
         multi_head_attention(arguments[0], arguments[1], arguments[1], weights)
+    with pytest.raises(ValueError, match="h is 0; expected an integer of at least 1"):
+        split_heads(np.zeros((3, 12)), 0)

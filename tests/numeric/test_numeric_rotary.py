@@ -160,6 +160,15 @@ def test_what_does_not_fit(x, positions, options, message):
         rotary_encoding_vjp(x, positions, x, **options)
 
 
+@pytest.mark.parametrize("entry", [np.nan, np.inf])
+def test_positions_that_are_no_numbers(entry):
+    message = "positions holds nan or inf; expected finite"
+    with pytest.raises(ValueError, match=message):
+        rotary_encoding(np.zeros((2, 4)), [0, entry])
+    with pytest.raises(ValueError, match=message):
+        position_encoding([0, entry], 4)
+
+
 def test_cotangent_of_another_shape():
     with pytest.raises(ValueError, match=r"cotangent has shape \(3, 2\); expected \(3, 4\)"):
         rotary_encoding_vjp(np.zeros((3, 4)), np.arange(3), np.zeros((3, 2)))
