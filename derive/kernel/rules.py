@@ -461,6 +461,8 @@ def _linear_combination(
     _check_indices("linear-combination", premises, items)
     rest = plus(norm.poly(a), norm.poly(b), -1)
     for item in items:
+        if not item.uses:  # the cofactor alone is not known to be zero
+            raise Refused("linear-combination", f"the item {item.cofactor} uses no equation")
         value = _item_value("linear-combination", premises[:count], item, norm, ("eq",))
         rest = plus(rest, norm.poly(value), -1)
     if rest:

@@ -89,6 +89,16 @@ def test_products_of_equations() -> None:
     not_combined(T.eq(T.mul(X, X), ZERO), [e, f], [item])
 
 
+@pytest.mark.parametrize("cofactor", [ONE, X, T.neg(TWO)])
+def test_a_cofactor_without_an_equation_proves_nothing(cofactor: T.Term) -> None:
+    alone = Item((), cofactor)
+    not_combined(T.eq(cofactor, ZERO), [], [alone], why="uses no equation")
+    not_combined(T.eq(cofactor, ZERO), [assume(T.eq(Y, Z))], [alone], why="uses no equation")
+    not_combined(T.eq(T.add(Y, cofactor), Z), [assume(T.eq(Y, Z))], [use(0), alone])
+    summed = Item((), cofactor, (I,))
+    not_combined(T.eq(T.sum_over(I, cofactor), ZERO), [], [summed], why="uses no equation")
+
+
 def test_summed_combinations() -> None:
     every = assume(T.forall(I, T.eq(A(I), B(I))))
     goal = T.eq(T.sum_over(I, T.mul(A(I), X)), T.sum_over(I, T.mul(B(I), X)))
