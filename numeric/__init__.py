@@ -43,7 +43,20 @@ from numeric.decoder import (
     decoder_pullback,
     decoder_vjp,
 )
-from numeric.embedding import embedding, embedding_vjp, tied_logits, tied_logits_vjp
+from numeric.decoder_only import (
+    DecoderOnlyWeights,
+    decoder_only,
+    decoder_only_pullback,
+    decoder_only_vjp,
+)
+from numeric.embedding import (
+    embedding,
+    embedding_vjp,
+    positioned_embedding,
+    positioned_embedding_vjp,
+    tied_logits,
+    tied_logits_vjp,
+)
 from numeric.encoder import (
     encoder,
     encoder_layer,
@@ -132,6 +145,13 @@ from numeric.torch_weights import (
     torch_state_dict,
     transformer_from_torch,
 )
+from numeric.training import next_token_loss
+from numeric.transformer import (
+    TransformerWeights,
+    transformer,
+    transformer_pullback,
+    transformer_vjp,
+)
 from numeric.trees import leaves, map_leaves
 from numeric.weights import (
     FeedForwardWeights,
@@ -149,6 +169,7 @@ __all__ = [
     "Activation",
     "AdamState",
     "DecoderLayerWeights",
+    "DecoderOnlyWeights",
     "DecoderWeights",
     "EncoderDecoderWeights",
     "EncoderLayerWeights",
@@ -164,6 +185,7 @@ __all__ = [
     "Rotary",
     "SampleMoments",
     "Sublayer",
+    "TransformerWeights",
     "adam_step",
     "apply_mask",
     "attention_heads",
@@ -186,6 +208,9 @@ __all__ = [
     "decoder_layer_from_torch",
     "decoder_layer_pullback",
     "decoder_layer_vjp",
+    "decoder_only",
+    "decoder_only_pullback",
+    "decoder_only_vjp",
     "decoder_pullback",
     "decoder_vjp",
     "directional_error",
@@ -229,9 +254,12 @@ __all__ = [
     "multi_head_attention",
     "multi_head_attention_vjp",
     "multi_head_from_torch",
+    "next_token_loss",
     "padding_mask",
     "position_encoding",
     "position_encoding_vjp",
+    "positioned_embedding",
+    "positioned_embedding_vjp",
     "post_norm",
     "post_norm_vjp",
     "pre_norm",
@@ -268,5 +296,8 @@ __all__ = [
     "tied_logits",
     "tied_logits_vjp",
     "torch_state_dict",
+    "transformer",
     "transformer_from_torch",
+    "transformer_pullback",
+    "transformer_vjp",
 ]

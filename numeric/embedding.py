@@ -6,11 +6,14 @@ Where both ends share the table, its gradient is the sum of those of `embedding_
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from numeric.arrays import Array, as_floating, as_indices, require_shape, transpose
 from numeric.linear import linear, linear_vjp
+from numeric.positional import position_encoding
 
 
 def embedding(ids: npt.ArrayLike, table: npt.ArrayLike, *, scale: float = 1.0) -> Array:
@@ -54,3 +57,24 @@ def tied_logits_vjp(
     require_shape("table", table, {"v": None, "d_model": None})
     grad_x, grad_weight, _ = linear_vjp(x, transpose(table), None, cotangent)
     return grad_x, transpose(grad_weight)
+
+
+def positioned_embedding(ids: npt.ArrayLike, table: npt.ArrayLike) -> Array:
+    """ids (..., n), table (v, d_model) -> (..., n, d_model), the input of the original Transformer.
+
+    sqrt(d_model) times the rows, plus the sinusoidal encoding of the positions 0 to n-1.
+    """
+    table = as_floating(table)
+    rows = embedding(ids, table, scale=math.sqrt(table.shape[-1]))
+    if rows.ndim < 2:
+        raise ValueError(f"ids has shape {np.shape(ids)}; expected (..., n)")
+    positions = np.arange(rows.shape[-2], dtype=rows.dtype)
+    return rows + position_encoding(positions, rows.shape[-1])
+
+
+def positioned_embedding_vjp(
+    ids: npt.ArrayLike, table: npt.ArrayLike, cotangent: npt.ArrayLike
+) -> Array:
+    """cotangent (..., n, d_model) -> gradient of the table (v, d_model)."""
+    table = as_floating(table)
+    return embedding_vjp(ids, table, cotangent, scale=math.sqrt(table.shape[-1]))

@@ -1,4 +1,4 @@
-"""Weights of layers, stacks and whole models, put together from those of their parts.
+"""Weights of layers and stacks of them, put together from those of their parts.
 
 Every part of a layer reads and writes vectors of one width, d_model; parts that do not fit
 together are refused. Gradients have the same type and shapes as the weights.
@@ -81,14 +81,27 @@ class EncoderLayerWeights(Weights):
 
     @classmethod
     def init(
-        cls, rng: np.random.Generator, d_model: int, h: int, d_ff: int, bias: bool = True
+        cls,
+        rng: np.random.Generator,
+        d_model: int,
+        h: int,
+        d_ff: int,
+        bias: bool = True,
+        *,
+        g: int | None = None,
+        gated: bool = False,
+        rms: bool = False,
     ) -> Self:
-        """Random weights with layer norms as they start; h has to divide d_model."""
+        """Random weights, and norms as they start; h has to divide d_model.
+
+        g heads of keys and values (h unless given), a gated network, RMS in place of layer norm.
+        """
+        network = GatedFeedForwardWeights if gated else FeedForwardWeights
         return cls(
-            attention=MultiHeadWeights.init(rng, d_model, h, bias=bias),
-            feed_forward=FeedForwardWeights.init(rng, d_model, d_ff, bias=bias),
-            attention_norm=LayerNormWeights.init(d_model, bias),
-            feed_forward_norm=LayerNormWeights.init(d_model, bias),
+            attention=MultiHeadWeights.init(rng, d_model, h, bias=bias, g=g),
+            feed_forward=network.init(rng, d_model, d_ff, bias=bias),
+            attention_norm=_norm_at_start(d_model, bias, rms),
+            feed_forward_norm=_norm_at_start(d_model, bias, rms),
         )
 
 
@@ -158,11 +171,18 @@ class EncoderWeights(Weights):
         d_ff: int,
         bias: bool = True,
         final_norm: bool = True,
+        *,
+        g: int | None = None,
+        gated: bool = False,
+        rms: bool = False,
     ) -> Self:
-        """Random weights of that many layers."""
+        """Random weights of that many layers, see `EncoderLayerWeights.init`."""
         require_positive("layers", layers)
-        drawn = (EncoderLayerWeights.init(rng, d_model, h, d_ff, bias) for _ in range(layers))
-        return cls(tuple(drawn), LayerNormWeights.init(d_model, bias) if final_norm else None)
+        sizes = (d_model, h, d_ff, bias)
+        drawn = [
+            EncoderLayerWeights.init(rng, *sizes, g=g, gated=gated, rms=rms) for _ in range(layers)
+        ]
+        return cls(tuple(drawn), _norm_at_start(d_model, bias, rms) if final_norm else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,10 +194,18 @@ class DecoderWeights(Weights):
 
     def __post_init__(self) -> None:
         _adopt_layers(self)
+        for number, layer in enumerate(self.layers):
+            _require_reads(
+                f"cross_attention of layer {number}", layer.cross_attention, self.d_memory
+            )
 
     @property
     def d_model(self) -> int:
         return self.layers[0].d_model
+
+    @property
+    def d_memory(self) -> int:
+        return self.layers[0].d_memory
 
     @classmethod
     def init(
@@ -204,12 +232,9 @@ class EncoderDecoderWeights(Weights):
     decoder: DecoderWeights
 
     def __post_init__(self) -> None:
-        for number, layer in enumerate(self.decoder.layers):
-            _require_reads(
-                f"cross_attention of decoder layer {number}",
-                layer.cross_attention,
-                self.encoder.d_model,
-            )
+        found, written = self.decoder.d_memory, self.encoder.d_model
+        if found != written:
+            raise ValueError(f"decoder has d_memory={found}; expected {written}, as encoded")
 
     @property
     def d_model(self) -> int:
@@ -229,6 +254,10 @@ class EncoderDecoderWeights(Weights):
         """Random weights of that many layers in the encoder and as many in the decoder."""
         sizes = (layers, d_model, h, d_ff, bias, final_norm)
         return cls(EncoderWeights.init(rng, *sizes), DecoderWeights.init(rng, *sizes))
+
+
+def _norm_at_start(d_model: int, bias: bool, rms: bool) -> NormWeights:
+    return RMSNormWeights.init(d_model) if rms else LayerNormWeights.init(d_model, bias)
 
 
 def _adopt_layers(weights: EncoderWeights | DecoderWeights) -> None:

@@ -45,10 +45,10 @@ def test_parameter_counts(bias, rng):
         assert weights.d_model == d
 
 
-def test_encoder_of_the_base_model(rng):
-    """6 layers of 12 d² + 13 d, and the final norm."""
-    encoder = EncoderWeights.init(rng, 6, 512, 8, 2048)
-    assert encoder.parameter_count() == 6 * (12 * 512**2 + 13 * 512) + 2 * 512
+def test_encoder_layer_of_the_base_model(rng):
+    """12 d² + 13 d."""
+    layer = EncoderLayerWeights.init(rng, 512, 8, 2048)
+    assert layer.parameter_count() == 12 * 512**2 + 13 * 512
 
 
 def test_norms_start_as_the_identity():
@@ -124,7 +124,7 @@ def test_cross_attention_reads_a_memory_of_another_width(rng):
 def test_decoder_that_reads_another_width_than_the_encoder_writes(rng):
     encoder = EncoderWeights.init(rng, 1, 16, 4, 7)
     decoder = DecoderWeights.init(rng, 2, 12, 4, 7)
-    message = "cross_attention of decoder layer 0 has d_key=12; expected 16"
+    message = "decoder has d_memory=12; expected 16"
     with pytest.raises(ValueError, match=message):
         EncoderDecoderWeights(encoder, decoder)
     read = MultiHeadWeights.init(rng, 12, 4, d_key=16, d_value=16)
