@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 
 from derive import auto
-from derive.claim import Added, Claim, Correction, Example, Given
+from derive.claim import Added, Claim, Correction, Example, Given, Mutation
 from derive.claims import DERIVATIONS, INTERVIEW
 from derive.claims._heads import (
     ALL_ALIKE,
@@ -144,6 +144,21 @@ def twin_forms(rng: np.random.Generator) -> Iterator[Trial]:
         )
 
 
+def forms_mutations() -> tuple[Mutation, ...]:
+    def same_queries_only(rng: np.random.Generator) -> Iterator[Trial]:
+        for x, y, first, _, other in with_forms(rng):
+            yield agree(weights_of(x, y, other), weights_of(x, y, first), "other keys", 1e-11)
+
+    return (
+        Mutation(
+            "equal query matrices are taken to be enough",
+            statement=implies(same_queries, one_form),
+            counterexample=Example({**SAME_PRODUCT, W_Q: [[[1]], [[1]]]}),
+            twin=Twin("patterns of heads with equal queries and other keys", same_queries_only),
+        ),
+    )
+
+
 FORMS_SUFFICE = Claim(
     id="head-patterns/equal-forms",
     title="Equal products give equal patterns",
@@ -153,6 +168,7 @@ FORMS_SUFFICE = Claim(
     statement=implies(one_form, one_pattern),
     proof=prove_forms_suffice,
     twin=Twin("patterns of heads with equal and with other forms", twin_forms),
+    mutations=forms_mutations,
     expected=Verdict.PROVED,
     remark=r"Equal patterns are not equal heads: the values may still differ.",
 )  # fmt: skip
@@ -207,7 +223,7 @@ def prove_iff(p: Prover) -> Theorem:
     return p.suppose(at_most(2, m), both_ways, "let there be two keys at least")
 
 
-def twin_iff(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_iff(rng: np.random.Generator, scale: Callable[[int], Any] = np.sqrt) -> Iterator[Trial]:
     """Forms read off the patterns at unit queries and multiples of a unit key."""
     for x, _, first, second, other in with_forms(rng):
         width, columns = first[0].shape
@@ -216,13 +232,25 @@ def twin_iff(rng: np.random.Generator) -> Iterator[Trial]:
             found = np.empty((width, width))
             for k in range(width):
                 inputs = np.outer(np.arange(3), np.eye(width)[k])
-                weights = weights_of(np.sqrt(columns) * np.eye(width), inputs, matrices)
+                weights = weights_of(scale(columns) * np.eye(width), inputs, matrices)
                 found[:, k] = np.log(weights[:, 1] / weights[:, 0])
             read.append(found)
             yield agree(found, matrices[0] @ matrices[1].T, "form read off", 1e-11)
         yield agree(read[0], read[1], "same patterns", 1e-11)
         one_key = weights_of(x, rng.standard_normal((1, width)), other)
         yield agree(one_key, np.ones((len(x), 1)), "with one key all patterns agree")
+
+
+def iff_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            r"the factor $1/\sqrt{d_k}$ of the scores is forgotten when the product is read off",
+            twin=Twin(
+                "products read off as if scores were not scaled",
+                lambda rng: twin_iff(rng, scale=lambda _: 1),
+            ),
+        ),
+    )
 
 
 IFF = Claim(
@@ -236,6 +264,7 @@ IFF = Claim(
     statement=implies(at_most(2, m), iff(one_pattern, one_form)),
     proof=prove_iff,
     twin=Twin("forms that are read off attention weights", twin_iff),
+    mutations=iff_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -419,11 +448,35 @@ def prove_opposite(p: Prover) -> Theorem:
     return p.note(theorem, "so this head 2 exists for every head 1")
 
 
-def twin_opposite(rng: np.random.Generator) -> Iterator[Trial]:
+def turned(matrices: tuple[Any, Any]) -> tuple[Any, Any]:
+    """The matrices of the opposite head."""
+    return -matrices[0], matrices[1]
+
+
+def both_turned(matrices: tuple[Any, Any]) -> tuple[Any, Any]:
+    return -matrices[0], -matrices[1]
+
+
+Turn = Callable[[tuple[Any, Any]], tuple[Any, Any]]
+
+
+def twin_opposite(rng: np.random.Generator, turn: Turn = turned) -> Iterator[Trial]:
     for x, y, first, _, _ in with_forms(rng):
-        one, two = weights_of(x, y, first), weights_of(x, y, (-first[0], first[1]))
+        one, two = weights_of(x, y, first), weights_of(x, y, turn(first))
         yield agree(np.argsort(two, axis=1), np.argsort(-one, axis=1), "order reversed")
         yield agree(two, (1 / one) / (1 / one).sum(axis=1, keepdims=True), "reciprocals")
+
+
+def opposite_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "queries and keys both change their sign",
+            twin=Twin(
+                "order of the weights when both matrices are turned",
+                lambda rng: twin_opposite(rng, both_turned),
+            ),
+        ),
+    )
 
 
 OPPOSITE_HEAD = Claim(
@@ -433,6 +486,7 @@ OPPOSITE_HEAD = Claim(
     statement=exists(u_q, exists(u_k, reversed_order)),
     proof=prove_opposite,
     twin=Twin("order of the weights of a head and of its opposite", twin_opposite),
+    mutations=opposite_mutations,
     expected=Verdict.PROVED,
     remark="Opposite in order: for every input, what the one weighs more the other weighs less.",
 )  # fmt: skip
@@ -586,12 +640,45 @@ def nonzero(p: Prover, positive: Theorem) -> Theorem:
     return p.trivial(T.negate(T.eq(positive.conclusion.children[1], T.ZERO)), positive)
 
 
-def twin_reciprocal(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_reciprocal(
+    rng: np.random.Generator,
+    claimed: Callable[[Any], Any] = lambda one: (1 / one) / (1 / one).sum(axis=1, keepdims=True),
+) -> Iterator[Trial]:
     for x, y, matrices, _, _ in with_forms(rng):
-        one, two = weights_of(x, y, matrices), weights_of(x, y, (-matrices[0], matrices[1]))
-        yield agree(two, (1 / one) / (1 / one).sum(axis=1, keepdims=True), "reciprocals")
+        one, two = weights_of(x, y, matrices), weights_of(x, y, turned(matrices))
+        yield agree(two, claimed(one), "reciprocals")
         if y.shape[0] > 2:
             yield differs(two, (1 - one) / (y.shape[0] - 1), by=1e-4, what="the rest to 1")
+
+
+def reciprocal_mutations() -> tuple[Mutation, ...]:
+    def mistaken(claimed: Callable[[Any], Any]) -> Twin:
+        return Twin(
+            "weights of the opposite head against what is claimed",
+            lambda rng: twin_reciprocal(rng, claimed),
+        )
+
+    three_keys = {n: 1, m: 3, z: [[0, 0, 0]]}
+    return (
+        Mutation(
+            "opposite is read as $A^{(2)} = -A^{(1)}$",
+            statement=forall([t, s], equal(second[t, s], times(-1, first[t, s]))),
+            counterexample=Example({n: 1, m: 1, z: [[0]]}),
+            twin=mistaken(lambda one: -one),
+        ),
+        Mutation(
+            "opposite is read as $A^{(2)} = 1 - A^{(1)}$, which holds with two keys only",
+            statement=forall([t, s], equal(second[t, s], minus(1, first[t, s]))),
+            counterexample=Example(three_keys),
+            twin=mistaken(lambda one: 1 - one),
+        ),
+        Mutation(
+            "the reciprocals are not divided by their sum",
+            statement=forall([t, s], equal(second[t, s], over(1, first[t, s]))),
+            counterexample=Example(three_keys),
+            twin=mistaken(lambda one: 1 / one),
+        ),
+    )
 
 
 RECIPROCAL = Claim(
@@ -606,6 +693,7 @@ RECIPROCAL = Claim(
     proof=prove_reciprocal,
     defined=reciprocals_defined,
     twin=Twin("weights of the opposite head against reciprocals", twin_reciprocal),
+    mutations=reciprocal_mutations,
     expected=Verdict.PROVED,
     remark=r"Opposite scores give reciprocal weights, up to the sum.",
 )  # fmt: skip
@@ -624,7 +712,7 @@ def prove_positive(p: Prover) -> Theorem:
 
 def twin_sign(rng: np.random.Generator) -> Iterator[Trial]:
     for x, y, matrices, _, _ in with_forms(rng):
-        one, two = weights_of(x, y, matrices), weights_of(x, y, (-matrices[0], matrices[1]))
+        one, two = weights_of(x, y, matrices), weights_of(x, y, turned(matrices))
         yield agree(bool((one > 0).all() and (two > 0).all()), True, "both are positive")
         yield differs(two, -one, by=1e-6, what="opposite in sign")
 
@@ -691,19 +779,45 @@ def one_by_cancelling(
     yield times(inverse_up, up), cancels[1]
 
 
-def twin_two_keys(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_two_keys(
+    rng: np.random.Generator, keys: int = 2, signs: tuple[int, int] = (1, -1)
+) -> Iterator[Trial]:
     from numeric import scaled_dot_product_attention
 
     for queries, width in ((3, 4), (1, 2), (5, 1)):
-        q, values = rng.standard_normal((queries, 3)), rng.standard_normal((2, width))
-        k = rng.standard_normal((2, 3))
-        heads = [scaled_dot_product_attention(sign * q, k, values) for sign in (1, -1)]
+        q, values = rng.standard_normal((queries, 3)), rng.standard_normal((keys, width))
+        k = rng.standard_normal((keys, 3))
+        heads = [scaled_dot_product_attention(sign * q, k, values) for sign in signs]
         claimed = np.tile(values.sum(axis=0), (queries, 1))
         yield agree(heads[0] + heads[1], claimed, "two keys")
         k, values = rng.standard_normal((3, 3)), rng.standard_normal((3, width))
         heads = [scaled_dot_product_attention(sign * q, k, values) for sign in (1, -1)]
         claimed = np.tile(2 / 3 * values.sum(axis=0), (queries, 1))
         yield differs(heads[0] + heads[1], claimed, by=1e-4, what="three keys")
+
+
+def two_keys_mutations() -> tuple[Mutation, ...]:
+    twice = 2 * total(V_2[pair, a], pair)
+    return (
+        Mutation(
+            "the two heads have the same scores",
+            twin=Twin(
+                "sums of two equal heads with two keys",
+                lambda rng: twin_two_keys(rng, signs=(1, 1)),
+            ),
+        ),
+        Mutation(
+            "both heads are taken to give every value the weight 1",
+            statement=forall([t, a], equal(two_sum, twice)),
+            counterexample=Example({n: 1, d: 1, z_2: [[0, 0]], V_2: [[1], [0]]}),
+        ),
+        Mutation(
+            "there are three keys",
+            twin=Twin(
+                "sums of opposite heads with three keys", lambda rng: twin_two_keys(rng, keys=3)
+            ),
+        ),
+    )
 
 
 TWO_KEYS = Claim(
@@ -717,6 +831,7 @@ TWO_KEYS = Claim(
     given=opposite_scores(z_2, first_2, second_2, pair, pair_too),
     proof=prove_two_keys,
     twin=Twin("sums of opposite heads with two keys, and with three", twin_two_keys),
+    mutations=two_keys_mutations,
     expected=Verdict.PROVED,
     remark="The weights are $p$ and $1 - p$ in one head, $1 - p$ and $p$ in the other: their sum "
     "does not depend on the query at all. With three keys it does.",

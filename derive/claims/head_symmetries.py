@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Claim, Given
+from derive.claim import Claim, Example, Given, Mutation
 from derive.claims import DERIVATIONS
 from derive.claims._heads import (
     HEADS,
@@ -152,19 +152,55 @@ def prove_independent(p: Prover) -> Theorem:
     return p.for_all(p.suppose(same_matrices, branch, supposed), i)
 
 
-def twin_independent(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_independent(
+    rng: np.random.Generator, heads_of: Callable[..., Any] | None = None
+) -> Iterator[Trial]:
     from numeric import MultiHeadWeights, attention_heads
 
+    heads_of = heads_of or attention_heads
     for x, y, z, weights in layers(rng):
-        before = attention_heads(x, y, z, weights)
+        before = heads_of(x, y, z, weights)
         matrices = [np.array(w) for w in (weights.w_q, weights.w_k, weights.w_v)]
         for w in matrices:
             w[1:] = rng.standard_normal(w[1:].shape)
         w_q, w_k, w_v = matrices
-        after = attention_heads(x, y, z, MultiHeadWeights(w_q, w_k, w_v, weights.w_o))
+        after = heads_of(x, y, z, MultiHeadWeights(w_q, w_k, w_v, weights.w_o))
         yield agree(after[0], before[0], "the head that kept its matrices")
         if len(before) > 1:
             yield differs(after[1:], before[1:], by=1e-3, what="the others")
+
+
+#: two heads of one query, one key and one column each
+TINY = {n: 1, m: 1, d: 1, h: 2, d_k: 1, d_v: 1, Q: [[1]], K: [[1]], V: [[1]]}
+ZEROS, ONES = [[[0]], [[0]]], [[[1]], [[1]]]
+
+
+def independent_mutations() -> tuple[Mutation, ...]:
+    def keys_of_the_next(x: Any, y: Any, z: Any, weights: Any) -> Any:
+        from numeric import attention_heads
+
+        return attention_heads(x, y, z, exchanged(weights, 1, np.roll(weights.w_k, 1, axis=0)))
+
+    alike_but_for_values = both(*same_matrices.args[:2])
+    return (
+        Mutation(
+            "the value matrix of a head is left out of what makes it",
+            statement=forall(
+                i, implies(alike_but_for_values, INDEPENDENT.statement.args[1].args[1])
+            ),
+            counterexample=Example({
+                **TINY, W_Q: ZEROS, new_Q: ZEROS, W_K: ZEROS, new_K: ZEROS, W_V: ZEROS,
+                new_V: ONES, A: ONES, other_A: ONES,
+            }),
+        ),
+        Mutation(
+            "the queries of a head meet the keys of the next",
+            twin=Twin(
+                "heads with the keys of the next, after a change of the others",
+                lambda rng: twin_independent(rng, keys_of_the_next),
+            ),
+        ),
+    )  # fmt: skip
 
 
 INDEPENDENT = Claim(
@@ -193,6 +229,7 @@ INDEPENDENT = Claim(
     ),
     proof=prove_independent,
     twin=Twin("heads before and after a change of the other heads", twin_independent),
+    mutations=independent_mutations,
     expected=Verdict.PROVED,
     remark="Independent as functions, so the heads can be computed at the same time. Nothing is "
     "said about independence in the sense of probability.",
@@ -261,7 +298,7 @@ def slopes(x: Any, y: Any, z: Any, weights: Any, i: int, cotangent: Any) -> tupl
     return x.T @ gain @ k, (q.T @ gain @ y).T, z.T @ pattern.T @ cotangent
 
 
-def twin_slopes(which: int) -> Callable[[np.random.Generator], Iterator[Trial]]:
+def twin_slopes(which: int, alone: bool = True) -> Callable[[np.random.Generator], Iterator[Trial]]:
     """One head at a time gets a cotangent; the gradients by the matrices of the others vanish."""
 
     def trials(rng: np.random.Generator) -> Iterator[Trial]:
@@ -269,8 +306,9 @@ def twin_slopes(which: int) -> Callable[[np.random.Generator], Iterator[Trial]]:
 
         for x, y, z, weights in layers(rng):
             i = int(rng.integers(weights.h))
-            cotangent = np.zeros((weights.h, len(x), weights.d_v))
-            cotangent[i] = rng.standard_normal(cotangent.shape[1:])
+            cotangent = rng.standard_normal((weights.h, len(x), weights.d_v))
+            if alone:
+                cotangent[np.arange(weights.h) != i] = 0
             measured = by_matrices(x, y, z, weights, cotangent)[which]
             claimed = np.zeros_like(measured)
             claimed[i] = slopes(x, y, z, weights, i, cotangent[i])[which]
@@ -302,6 +340,26 @@ def exchanged(weights: Any, which: int, new: Any) -> Any:
 
 NO_GRADIENT = f"{OWN} If heads are independent, the derivative of head $i$ has to vanish by the "
 
+
+def slope_mutations() -> tuple[Mutation, ...]:
+    whole = scaled(times(Q[t, b], total(times(A[i, t, s], keys[i, s, e], off_average), s)))
+    half = sp.Rational(1, 2)
+    return (
+        Mutation(
+            r"$\delta_{ij}$ is left out: a head moves with the matrix of every other",
+            statement=forall([i, t], GradientIs(of_W_Q, W_Q, (j, b, e), whole)),
+            counterexample=Example({
+                n: 1, m: 2, d: 1, h: 2, d_k: 1, d_v: 1, f: 0, Q: [[1]], W_Q: ZEROS,
+                keys: [[[1], [0]], [[1], [0]]], values: [[[1], [0]], [[1], [0]]],
+                A: [[[half, half]], [[half, half]]], head: [[[half]], [[half]]],
+            }),
+            twin=Twin(
+                "the backward pass when every head counts", twin_slopes(0, alone=False)
+            ),
+        ),
+    )  # fmt: skip
+
+
 SLOPE_Q = Claim(
     id="head-symmetries/slope-by-queries",
     title="The derivative of a head by all query matrices",
@@ -314,6 +372,7 @@ SLOPE_Q = Claim(
         p.hyp(1), p.hyp(0),
     ),
     twin=Twin("the backward pass with one head that counts", twin_slopes(0)),
+    mutations=slope_mutations,
     expected=Verdict.PROVED,
     remark=r"The factor $\delta_{ij}$ is the independence of the heads.",
 )  # fmt: skip
@@ -386,14 +445,15 @@ def prove_order(p: Prover) -> Theorem:
     return p.suppose(another_order, branch, r"let $\sigma$ be another order of the heads")
 
 
-def twin_order(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_order(rng: np.random.Generator, with_rows: bool = True) -> Iterator[Trial]:
     from numeric import MultiHeadWeights, multi_head_attention
 
     for x, y, z, weights in layers(rng):
         order = rng.permutation(weights.h)
         rows = output_rows(weights)
         parts = (weights.w_q[order], weights.w_k[order], weights.w_v[order])
-        moved = MultiHeadWeights(*parts, rows[order].reshape(weights.w_o.shape))
+        moved_rows = rows[order] if with_rows else rows
+        moved = MultiHeadWeights(*parts, moved_rows.reshape(weights.w_o.shape))
         out = multi_head_attention(x, y, z, weights)
         yield agree(multi_head_attention(x, y, z, moved), out, "heads with their rows")
         if weights.h > 1:
@@ -401,6 +461,22 @@ def twin_order(rng: np.random.Generator) -> Iterator[Trial]:
             parts = (weights.w_q[order], weights.w_k[order], weights.w_v[order])
             stays = multi_head_attention(x, y, z, MultiHeadWeights(*parts, weights.w_o))
             yield differs(stays, out, by=1e-3, what="heads without their rows")
+
+
+def order_mutations() -> tuple[Mutation, ...]:
+    moved = total(times(any_head[place[i], t, f], any_rows[position(i, f), o]), i, f)
+    return (
+        Mutation(
+            "the heads change places and leave their rows of $W^O$ behind",
+            statement=implies(
+                another_order, forall([t, o], equal(moved, total(contribution(i), i)))
+            ),
+            twin=Twin(
+                "layers whose heads are permuted without their rows",
+                lambda rng: twin_order(rng, with_rows=False),
+            ),
+        ),
+    )
 
 
 REORDERED = Claim(
@@ -417,6 +493,7 @@ REORDERED = Claim(
     ),
     proof=prove_order,
     twin=Twin("layers whose heads are permuted with and without their rows", twin_order),
+    mutations=order_mutations,
     expected=Verdict.PROVED,
     remark=r"A head that takes over the matrices of head $\sigma_i$ becomes head $\sigma_i$, and "
     r"the rows of $W^O$ have to move with it: a loss cannot tell the order.",
@@ -531,10 +608,11 @@ def by_parts(weights: Any) -> tuple[Any, ...]:
     return weights.w_q, weights.w_k, weights.w_v, output_rows(weights)
 
 
-def twin_equal_gradients(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_equal_gradients(rng: np.random.Generator, redrawn: bool = False) -> Iterator[Trial]:
     from numeric import multi_head_attention_vjp
 
-    for x, y, z, weights in twins_among_heads(rng):
+    for x, y, z, drawn in twins_among_heads(rng):
+        weights = exchanged(drawn, 0, rng.standard_normal(drawn.w_q.shape)) if redrawn else drawn
         cotangent = rng.standard_normal(x.shape)
         gradient = multi_head_attention_vjp(x, y, z, weights, cotangent)[-1]
         for part in by_parts(gradient):
@@ -543,6 +621,27 @@ def twin_equal_gradients(rng: np.random.Generator) -> Iterator[Trial]:
         gradient = multi_head_attention_vjp(x, y, z, other, cotangent)[-1]
         if len(y) > 1:
             yield differs(gradient.w_k[0], gradient.w_k[1], by=1e-4, what="heads that differ")
+
+
+def equal_gradients_mutations() -> tuple[Mutation, ...]:
+    equal_but_for_values = both(*(equal_heads.args[k] for k in (0, 1, 3)))
+    return (
+        Mutation(
+            "one of the two heads has query matrices of its own",
+            twin=Twin(
+                "gradients of two heads with other query matrices",
+                lambda rng: twin_equal_gradients(rng, redrawn=True),
+            ),
+        ),
+        Mutation(
+            "equal value matrices are not asked for",
+            statement=forall([i, j], implies(equal_but_for_values, equal_gradients.args[3])),
+            counterexample=Example({
+                **TINY, W_Q: ZEROS, W_K: ZEROS, W_V: [[[0]], [[1]]], W_O: [[1], [1]], G: [[1]],
+                A: ONES, values: [[[0]], [[1]]], head: [[[0]], [[1]]], by_head: ONES, R: ZEROS,
+            }),
+        ),
+    )  # fmt: skip
 
 
 EQUAL_GRADIENTS = Claim(
@@ -556,6 +655,7 @@ EQUAL_GRADIENTS = Claim(
     given=(QUERIES, KEYS, VALUES, WEIGHTS, HEADS, GAIN, FROM_OUTPUT),
     proof=prove_equal_gradients,
     twin=Twin("gradients of two equal heads, and of two that differ", twin_equal_gradients),
+    mutations=equal_gradients_mutations,
     expected=Verdict.PROVED,
     remark="The four expressions are the gradients by the matrices of a head, as the claims on the "
     "backward pass derive them. Equal means equal in all four matrices.",
@@ -614,11 +714,12 @@ def prove_stay_equal(p: Prover) -> Theorem:
     return p.for_all(p.suppose(both(descent, same_after(0)), branch, supposed), i, j)
 
 
-def twin_stay_equal(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_stay_equal(rng: np.random.Generator, redrawn: bool = False) -> Iterator[Trial]:
     """Some steps of gradient descent on the square of the distance to a target."""
     from numeric import MultiHeadWeights, multi_head_attention, multi_head_attention_vjp
 
-    for x, y, z, weights in twins_among_heads(rng):
+    for x, y, z, drawn in twins_among_heads(rng):
+        weights = exchanged(drawn, 0, rng.standard_normal(drawn.w_q.shape)) if redrawn else drawn
         target = rng.standard_normal(x.shape)
         now = weights
         for _ in range(4):
@@ -633,6 +734,18 @@ def twin_stay_equal(rng: np.random.Generator) -> Iterator[Trial]:
         yield differs(now.w_o, weights.w_o, by=1e-3, what="the weights have moved")
 
 
+def stay_equal_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the two heads start with different query matrices",
+            twin=Twin(
+                "steps of gradient descent from heads that differ",
+                lambda rng: twin_stay_equal(rng, redrawn=True),
+            ),
+        ),
+    )
+
+
 STAY_EQUAL = Claim(
     id="head-symmetries/equal-heads-stay-equal",
     title="Heads that start equal never separate",
@@ -643,6 +756,7 @@ STAY_EQUAL = Claim(
     statement=forall([i, j], implies(both(descent, same_after(0)), forall(step, same_after(step)))),
     proof=prove_stay_equal,
     twin=Twin("steps of gradient descent from equal heads", twin_stay_equal),
+    mutations=stay_equal_mutations,
     expected=Verdict.PROVED,
     remark=r"$\theta_{l,i}$ holds all weights of head $i$ after $l$ steps, and $F_l$ gives the "
     "gradient by the weights of a head, whatever the rest of the model is at that step. That it "
@@ -717,11 +831,13 @@ def prove_gauge_scores(p: Prover) -> Theorem:
     return p.suppose(inverse_keys, branch, INVERSE)
 
 
-def twin_gauge_scores(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_gauge_scores(
+    rng: np.random.Generator, inverse: Callable[[Any], Any] = np.linalg.inv
+) -> Iterator[Trial]:
     for x, y, _, weights in layers(rng):
         turn = rng.standard_normal((weights.h, weights.d_k, weights.d_k))
         turn += 3 * np.eye(weights.d_k)
-        back = np.linalg.inv(turn)
+        back = inverse(turn)
         turned = exchanged(weights, 0, weights.w_q @ turn)
         both = exchanged(turned, 1, weights.w_k @ back.swapaxes(1, 2))
         before = patterns(x, y, weights)
@@ -729,6 +845,18 @@ def twin_gauge_scores(rng: np.random.Generator) -> Iterator[Trial]:
         wrong = exchanged(turned, 1, weights.w_k @ turn.swapaxes(1, 2))
         if len(y) > 1:
             yield differs(patterns(x, y, wrong), before, by=1e-4, what="not the inverse")
+
+
+def gauge_scores_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the keys are turned by $M_i$ as the queries are, not by the inverse",
+            twin=Twin(
+                "attention weights when both are turned alike",
+                lambda rng: twin_gauge_scores(rng, lambda turn: turn.swapaxes(1, 2)),
+            ),
+        ),
+    )
 
 
 GAUGE_SCORES = Claim(
@@ -749,6 +877,7 @@ GAUGE_SCORES = Claim(
     ),
     proof=prove_gauge_scores,
     twin=Twin("attention weights before and after a change of basis", twin_gauge_scores),
+    mutations=gauge_scores_mutations,
     expected=Verdict.PROVED,
     remark=r"$(W_i^Q M)(W_i^K M^{-\top})^\top = W_i^Q W_i^{K\top}$ for every invertible $M$.",
 )  # fmt: skip
@@ -796,19 +925,40 @@ def prove_gauge_values(p: Prover) -> Theorem:
     return p.suppose(inverse_values, branch, INVERSE)
 
 
-def twin_gauge_values(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_gauge_values(
+    rng: np.random.Generator, inverse: Callable[[Any], Any] = np.linalg.inv
+) -> Iterator[Trial]:
     from numeric import multi_head_attention
 
     for x, y, z, weights in layers(rng):
         turn = rng.standard_normal((weights.h, weights.d_v, weights.d_v))
         turn += 3 * np.eye(weights.d_v)
-        rows = np.linalg.inv(turn) @ output_rows(weights)
+        rows = inverse(turn) @ output_rows(weights)
         turned = exchanged(weights, 2, weights.w_v @ turn)
         both = exchanged(turned, 3, rows.reshape(weights.w_o.shape))
         before = multi_head_attention(x, y, z, weights)
         gap = np.abs(multi_head_attention(x, y, z, both) - before).max()
         yield Trial(float(gap), 1e-11, "the same output")
         yield differs(multi_head_attention(x, y, z, turned), before, by=1e-3, what="one of them")
+
+
+def gauge_values_mutations() -> tuple[Mutation, ...]:
+    stays = equal(maps(new_V, W_O), maps(W_V, W_O))
+    return (
+        Mutation(
+            "only the value matrix is turned, not the rows of $W^O$",
+            statement=implies(inverse_values, forall([i, a, o], stays)),
+            given=(TURNED_V,),
+            counterexample=Example({
+                d: 1, h: 1, d_v: 1, turn_v: [[[2]]], back_v: [[[sp.Rational(1, 2)]]], W_V: [[[1]]],
+                W_O: [[1]],
+            }),
+            twin=Twin(
+                "outputs when the value matrix alone is turned",
+                lambda rng: twin_gauge_values(rng, lambda turn: np.eye(turn.shape[1])),
+            ),
+        ),
+    )  # fmt: skip
 
 
 GAUGE_VALUES = Claim(
@@ -825,6 +975,7 @@ GAUGE_VALUES = Claim(
     given=(TURNED_V, TURNED_O),
     proof=prove_gauge_values,
     twin=Twin("outputs before and after a change of basis", twin_gauge_values),
+    mutations=gauge_values_mutations,
     expected=Verdict.PROVED,
     remark=r"The output is $\sum_i A^{(i)} V C_i$, and $C_i = W_i^V W_i^O$ does not change: "
     r"$(W_i^V M)(M^{-1} W_i^O) = W_i^V W_i^O$.",
@@ -873,6 +1024,15 @@ def twin_gauge_count(rng: np.random.Generator) -> Iterator[Trial]:
         yield agree(rank_of_jacobian(rng, width, heads), claimed, f"d={width}, h={heads}")
 
 
+def gauge_count_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "one change of basis is counted for each head in place of two",
+            statement=equal(free_numbers, minus(times(4, d**2), over(d**2, h))),
+        ),
+    )
+
+
 GAUGE_COUNT = Claim(
     id="head-symmetries/free-numbers",
     title="How many numbers are left when the symmetries are taken off",
@@ -885,6 +1045,7 @@ GAUGE_COUNT = Claim(
     given=(EQUAL_SHARES,),
     proof=prove_gauge_count,
     twin=Twin("rank of the derivative of the outputs by all weights", twin_gauge_count),
+    mutations=gauge_count_mutations,
     expected=Verdict.PROVED,
     remark="Only the arithmetic is proved. That nothing else is lost, so that the layer depends on "
     "exactly so many numbers, is seen in the rank of the derivative at random weights and not "

@@ -7,13 +7,13 @@ enough.  The converse does not hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from derive.claim import Claim, Correction, Example, Given
+from derive.claim import Claim, Correction, Example, Given, Mutation
 from derive.claims import INTERVIEW
 from derive.claims._heads import (
     ALL_ALIKE,
@@ -52,6 +52,7 @@ from derive.language import (
     forall,
     implies,
     negation,
+    over,
     tensor,
     times,
     total,
@@ -101,7 +102,9 @@ def prove_single(p: Prover) -> Theorem:
     return p.for_all(p.both(pulled, joined), t, o)
 
 
-def twin_single(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_single(
+    rng: np.random.Generator, joined: Callable[[Any, int], Any] = lambda maps, _: maps.sum(axis=0)
+) -> Iterator[Trial]:
     from numeric import MultiHeadWeights, multi_head_attention
 
     for x, y, z, weights in layers(rng):
@@ -113,8 +116,44 @@ def twin_single(rng: np.random.Generator) -> Iterator[Trial]:
         single = MultiHeadWeights(weights.w_q[:1], weights.w_k[:1], wide, weights.w_o)
         out = multi_head_attention(x, y, z, shared)
         yield agree(multi_head_attention(x, y, z, single), out, "one head of all widths")
-        maps = (weights.w_v @ output_rows(weights)).sum(axis=0)
-        yield agree(patterns(x, y, shared)[0] @ z @ maps, out, "one pattern, one map")
+        one_map = joined(weights.w_v @ output_rows(weights), weights.d_v)
+        yield agree(patterns(x, y, shared)[0] @ z @ one_map, out, "one pattern, one map")
+
+
+def best_of_rank(matrix: Any, rank: int) -> Any:
+    """The nearest matrix of at most that rank."""
+    left, values, right = np.linalg.svd(matrix, full_matrices=False)
+    return left[:, :rank] * values[:rank] @ right[:rank]
+
+
+def single_mutations() -> tuple[Mutation, ...]:
+    def mistaken(compares: str, joined: Callable[[Any, int], Any]) -> Twin:
+        return Twin(compares, lambda rng: twin_single(rng, joined))
+
+    return (
+        Mutation(
+            "the single head is read as one of value width $d_v$",
+            statement=NARROW.statement,
+            given=(),
+            counterexample=NARROW.counterexample,
+            twin=mistaken(
+                "a layer with shared queries and keys against the best map of rank d_v",
+                lambda maps, width: best_of_rank(maps.sum(axis=0), width),
+            ),
+        ),
+        Mutation(
+            "the value maps of the heads are averaged in place of added",
+            statement=forall([t, o], equal(heads_added, over(by_map, h))),
+            counterexample=Example({
+                n: 1, m: 1, d: 1, h: 2, d_v: 1, V: [[1]], W_V: [[[1]], [[1]]], W_O: [[1], [1]],
+                common: [[1]], A_i: [[[1]], [[1]]], wide_V: [[1, 1]],
+            }),
+            twin=mistaken(
+                "a layer with shared queries and keys against the average map",
+                lambda maps, _: maps.mean(axis=0),
+            ),
+        ),
+    )  # fmt: skip
 
 
 SINGLE = Claim(
@@ -125,6 +164,7 @@ SINGLE = Claim(
     given=(ONE_PATTERN, ADDED_UP),
     proof=prove_single,
     twin=Twin("a layer with shared queries and keys against one head", twin_single),
+    mutations=single_mutations,
     expected=Verdict.PROVED,
     remark=r"The single head has the value matrix $[W_1^V \dots W_h^V]$ of $h\,d_v$ columns and "
     r"the same $W^O$; its value map is $\sum_i W_i^V W_i^O$. That an advantage is lost is not a "
@@ -166,11 +206,12 @@ def prove_silent(p: Prover) -> Theorem:
     return p.for_all(p.suppose(silent, branch, "let only the rows of head $i$ count"), i)
 
 
-def twin_silent(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_silent(rng: np.random.Generator, others: float = 0.0) -> Iterator[Trial]:
+    """Head 0 keeps its rows, those of the others have one number in every place."""
     from numeric import MultiHeadWeights, attention_heads, multi_head_attention
 
     for x, y, z, weights in layers(rng):
-        rows = np.zeros_like(output_rows(weights))
+        rows = np.full_like(output_rows(weights), others)
         rows[0] = output_rows(weights)[0]
         quiet = MultiHeadWeights(
             weights.w_q, weights.w_k, weights.w_v, rows.reshape(weights.w_o.shape)
@@ -180,6 +221,21 @@ def twin_silent(rng: np.random.Generator) -> Iterator[Trial]:
         if weights.h > 1 and len(y) > 1:
             found = patterns(x, y, weights)
             yield differs(found[1], found[0], by=1e-4, what="patterns of two heads")
+
+
+def silent_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the other heads have rows, too",
+            statement=forall([t, o], equal(by_heads, alone)),
+            counterexample=Example({
+                n: 1, d: 1, h: 2, d_v: 1, i: 0, head: [[[0]], [[1]]], W_O: [[1], [1]],
+            }),
+            twin=Twin(
+                "layers in which all heads have rows", lambda rng: twin_silent(rng, others=1.0)
+            ),
+        ),
+    )  # fmt: skip
 
 
 SILENT = Claim(
@@ -193,6 +249,7 @@ SILENT = Claim(
     statement=forall(i, implies(silent, forall([t, o], equal(by_heads, alone)))),
     proof=prove_silent,
     twin=Twin("layers in which one head has rows that are not zero", twin_silent),
+    mutations=silent_mutations,
     expected=Verdict.PROVED,
     remark="The patterns of the silent heads are arbitrary: a layer that acts as one head does not "
     "have one pattern for that reason.",
@@ -261,11 +318,10 @@ def twin_narrow(rng: np.random.Generator) -> Iterator[Trial]:
         w_v = rng.standard_normal((heads, width, column))
         rows = rng.standard_normal((heads, column, width))
         whole = (w_v @ rows).sum(axis=0)
-        left, values, right = np.linalg.svd(whole)
         yield agree(
             np.concatenate(list(w_v), axis=1) @ np.concatenate(list(rows)), whole, "joint width"
         )
-        best = left[:, :column] * values[:column] @ right[:column]
+        best = best_of_rank(whole, column)
         if heads > 1:
             yield differs(best, whole, by=1e-3, what="the best map of the width of one head")
         else:
