@@ -10,6 +10,7 @@ frequencies holds for any frequencies.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -159,21 +160,31 @@ def turned(first: Any, second: Any) -> sp.Expr:
     return times(omega[i], minus(first, second))
 
 
+def root(p: Prover, w: Term, q: Fraction, n: int) -> Theorem:
+    """w = q for positive w and q with w^n = q^n: w - q divides the difference of the powers."""
+    cofactors = (T.mul(T.power(w, n - 1 - e), T.num(q**e)) for e in range(n))
+    inverse = p.cancel(T.add(*cofactors))
+    return p.equal(w, q, (T.sub(T.num(q), w), inverse), show=False)
+
+
 # ---------------------------------------------------------------------- twins
 
 WIDTHS = (2, 4, 6, 64, 512)
 POSITIONS = np.arange(0, 2000, 7)
 
 
-def encodings(every: int = 7) -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """For every width: positions below 2000 and their encodings (positions, width).
+def encodings(
+    every: int = 7, widest: int | None = None
+) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """For every width up to the widest: positions below 2000 and their encodings (n, width).
 
     Seven meets every residue of every short period.  At the width of the base model fewer
     positions show as much.
     """
     from numeric import position_encoding
 
-    chosen = {w: np.arange(0, 2000, every if w < 100 else 37) for w in WIDTHS}
+    widths = (w for w in WIDTHS if widest is None or w <= widest)
+    chosen = {w: np.arange(0, 2000, every if w < 100 else 37) for w in widths}
     return [(w, positions, position_encoding(positions, w)) for w, positions in chosen.items()]
 
 

@@ -6,14 +6,14 @@ interview note multiplies rows from the right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from derive.claim import Added, Claim, Example, Given, Notation
+from derive.claim import Added, Claim, Example, Given, Mutation, Notation
 from derive.claims import DERIVATIONS, INTERVIEW
 from derive.claims._dimension import null_vector, null_vector_law
 from derive.claims._network import (
@@ -87,10 +87,20 @@ TOPIC = "feed-forward"
 r_1, c_1, l_1 = dims("r_1 c_1 l_1")
 r_2, c_2, l_2 = dims("r_2 c_2 l_2")
 fits = both(equal(c_1, d), equal(l_1, r_1), equal(c_2, r_1), equal(l_2, r_2), equal(r_2, d))
-stated = exists(
-    f,
-    both(equal(r_1, f), equal(c_1, d), equal(l_1, f), equal(r_2, d), equal(c_2, f), equal(l_2, d)),
-)
+
+
+def shaped(first: tuple[Any, Any], second: tuple[Any, Any]) -> Any:
+    """There is a hidden width with which the matrices have these rows and columns."""
+    return exists(
+        f,
+        both(
+            equal(r_1, first[0]), equal(c_1, first[1]), equal(l_1, f),
+            equal(r_2, second[0]), equal(c_2, second[1]), equal(l_2, d),
+        ),
+    )  # fmt: skip
+
+
+stated = shaped((f, d), (d, f))
 
 
 def prove_shapes(p: Prover) -> Theorem:
@@ -139,8 +149,8 @@ def accepted(width: int, one_: tuple[int, int], two: tuple[int, int], lengths: A
         return False
 
 
-def twin_shapes(rng: np.random.Generator) -> Iterator[Trial]:
-    right = (3, 5, 3, 5, 3, 5, 3)  # d_model; W_1 rows, columns; W_2 rows, columns; biases
+def twin_shapes(rng: np.random.Generator, *, swapped: bool = False) -> Iterator[Trial]:
+    right = (3, 5, 3, 3, 5, 5, 3)  # d_model; W_1 rows, columns; W_2 rows, columns; biases
     for place in range(-1, 7):
         for wrong in (1, 2, 3, 5):
             sizes = list(right)
@@ -148,8 +158,33 @@ def twin_shapes(rng: np.random.Generator) -> Iterator[Trial]:
                 sizes[place] = wrong
             w, r1, c1, r2, c2, l1, l2 = sizes
             claimed = any(sizes == [w, u, w, w, u, u, w] for u in range(1, 6))
-            got = accepted(w, (r1, c1), (r2, c2), (l1, l2))
+            matrices = ((c1, r1), (c2, r2)) if swapped else ((r1, c1), (r2, c2))
+            got = accepted(w, *matrices, (l1, l2))
             yield agree(got, claimed, f"shapes {sizes}")
+
+
+def exchanged_shapes(p: Prover, target: Term) -> Theorem:
+    """With 3 hidden units there are such shapes, and the first matrix finds no input for them."""
+    back = target.children[0].children[1]
+    some, fitting = back.children
+    there = p.exists(some, 3, p.trivial(T.instantiate(some.children[-1], (T.num(3),))))
+    failing = infer("not-implies", [there, p.trivial(T.negate(fitting))])
+    return infer("not-conj", [failing], target, 1)
+
+
+def shape_mutations() -> tuple[Mutation, ...]:
+    sizes = {d: 2, r_1: 2, c_1: 3, l_1: 3, r_2: 3, c_2: 2, l_2: 2}
+    return (
+        Mutation(
+            "rows and columns of the matrices are exchanged",
+            statement=iff(fits, shaped((d, f), (f, d))),
+            counterexample=Example(sizes, exchanged_shapes),
+            twin=Twin(
+                "which shapes the layer accepts, with the matrices the other way round",
+                lambda rng: twin_shapes(rng, swapped=True),
+            ),
+        ),
+    )
 
 
 SHAPES = Claim(
@@ -164,6 +199,7 @@ SHAPES = Claim(
     statement=iff(fits, stated),
     proof=prove_shapes,
     twin=Twin("which shapes the layer accepts, one size changed at a time", twin_shapes),
+    mutations=shape_mutations,
     remark=r"$r_i$ and $c_i$ are the rows and columns of $W_i$, $l_i$ is the length of $b_i$. The "
     r"note has attention in row convention ($Q = X W^Q$) and this formula in column convention.",
     expected=Verdict.PROVED,
@@ -191,9 +227,28 @@ def lengths_of(width: int, hidden: int) -> tuple[int, int]:
     return inner.size, linear(inner, w.w_2, w.b_2).size
 
 
-def twin_widths(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_widths(rng: np.random.Generator, factor: int = 4) -> Iterator[Trial]:
     for width in (1, 2, 3, 5, 12):
-        yield agree(lengths_of(width, 4 * width), (4 * width, width), f"width {width}")
+        yield agree(lengths_of(width, factor * width), (4 * width, width), f"width {width}")
+
+
+def width_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the network is widened by a factor of 2",
+            statement=both(equal(hidden_length, times(2, d)), equal(output_length, d)),
+            counterexample=Example({d: 1, f: 4}),
+            twin=Twin(
+                "entries of the hidden vector of a network twice as wide",
+                lambda rng: twin_widths(rng, factor=2),
+            ),
+        ),
+        Mutation(
+            "it does not narrow again",
+            statement=both(equal(hidden_length, times(4, d)), equal(output_length, f)),
+            counterexample=Example({d: 1, f: 4}),
+        ),
+    )
 
 
 WIDTHS = Claim(
@@ -207,6 +262,7 @@ WIDTHS = Claim(
     given=(FOUR_TIMES,),
     proof=prove_widths,
     twin=Twin("entries of the hidden vector and of the output", twin_widths),
+    mutations=width_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -216,8 +272,21 @@ def prove_workflow(p: Prover) -> Theorem:
     return p.both(up, p.equal(over(2048, 4), 512, reason="and back by the same factor"))
 
 
-def twin_workflow(rng: np.random.Generator) -> list[Trial]:
-    return [agree(lengths_of(512, 4 * 512), (2048, 512), "lengths at the base width")]
+def twin_workflow(rng: np.random.Generator, hidden: int = 4 * 512) -> list[Trial]:
+    return [agree(lengths_of(512, hidden), (2048, 512), "lengths at the base width")]
+
+
+def workflow_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "512 is widened to 1024",
+            statement=both(equal(times(4, 512), 1024), equal(over(1024, 4), 512)),
+            twin=Twin(
+                "lengths inside a network with 1024 hidden units",
+                lambda rng: twin_workflow(rng, hidden=1024),
+            ),
+        ),
+    )
 
 
 WORKFLOW = Claim(
@@ -230,6 +299,7 @@ WORKFLOW = Claim(
     statement=both(equal(times(4, 512), 2048), equal(over(2048, 4), 512)),
     proof=prove_workflow,
     twin=Twin("lengths inside and behind a network of the base width", twin_workflow),
+    mutations=workflow_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -257,6 +327,20 @@ def twin_comments(rng: np.random.Generator) -> list[Trial]:
     ]
 
 
+def comment_mutations() -> tuple[Mutation, ...]:
+    def built_in(rng: np.random.Generator) -> list[Trial]:
+        return [agree(lengths_of(5, 2048), (20, 5), "d_model=5, d_ff=20")]
+
+    return (
+        Mutation(
+            "the hidden width is 2048 whatever the arguments are",
+            given=(),
+            counterexample=Example({d: 512, f: 64}),
+            twin=Twin("lengths of a module that builds 2048 units in any case", built_in),
+        ),
+    )
+
+
 COMMENTS = Claim(
     id="feed-forward/comments",
     title="The shapes in the comments",
@@ -278,6 +362,7 @@ COMMENTS = Claim(
     witness=Example({d: 512, f: 2048}),
     proof=prove_comments,
     twin=Twin("lengths with the default arguments and with others", twin_comments),
+    mutations=comment_mutations,
     expected=Verdict.CONDITIONAL,
 )  # fmt: skip
 
@@ -306,7 +391,7 @@ def prove_residual(p: Prover) -> Theorem:
     )
 
 
-def twin_residual(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_residual(rng: np.random.Generator, *, narrow: bool = True) -> Iterator[Trial]:
     from numeric import Sublayer, linear, relu, residual
 
     for width, hidden in SIZES:
@@ -319,7 +404,22 @@ def twin_residual(rng: np.random.Generator) -> Iterator[Trial]:
                 added = residual(branch, np.ones((2, width)), (up, down)).shape == (2, width)
             except ValueError:
                 added = False
-            yield agree(added, out == width, f"width {width}, output {out}")
+            wanted = width if narrow else hidden
+            yield agree(added, out == wanted, f"width {width}, output {out}")
+
+
+def residual_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            r"$W_2$ keeps the hidden width $d_{ff}$",
+            statement=iff(equal(total(1, g_out), output_length), equal(rows, f)),
+            counterexample=Example({d: 1, f: 2, rows: 1}),
+            twin=Twin(
+                "whether the residual block accepts a branch of the hidden width",
+                lambda rng: twin_residual(rng, narrow=False),
+            ),
+        ),
+    )
 
 
 RESIDUAL = Claim(
@@ -332,6 +432,7 @@ RESIDUAL = Claim(
     statement=iff(equal(total(1, g_out), output_length), equal(rows, d)),
     proof=prove_residual,
     twin=Twin("whether the residual block accepts the branch", twin_residual),
+    mutations=residual_mutations,
     remark=r"The next step is $x + \mathrm{FFN}(x)$. The same dimension is all that is needed: "
     r"$W_2$ need not undo $W_1$.",
     expected=Verdict.PROVED,
@@ -465,17 +566,36 @@ def as_it_is(p: Prover) -> Callable[[Theorem, Term, Term], Theorem]:
     )
 
 
-def twin_rank(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_rank(rng: np.random.Generator, factor: int = 1) -> Iterator[Trial]:
     from numeric import linear
 
     for width in (1, 2, 3, 5):
         up = rng.standard_normal((width, 4 * width))
-        inside = linear(rng.standard_normal((width + 1, width)), up)
+        inside = linear(rng.standard_normal((factor * width + 1, width)), up)
+        rank = np.linalg.matrix_rank(inside)
+        yield agree(rank, factor * width, f"no more dependent than that, width {width}")
         yield agree(np.linalg.svd(inside)[1][width:], np.zeros(1), f"dependent, width {width}")
-        yield agree(np.linalg.matrix_rank(inside), width, "and no more dependent than that")
         across = np.linalg.svd(up)[2][-1]
         tokens = rng.standard_normal((7, width))
         yield agree(linear(tokens, up) @ across, np.zeros(7), f"one plane, width {width}")
+
+
+def rank_mutations() -> tuple[Mutation, ...]:
+    none_across = implies(
+        forall(c, equal(total(times(normal[e4], up_4[e4, c]), e4), 0)),
+        forall(e4, equal(normal[e4], 0)),
+    )
+    return (
+        Mutation(
+            r"$W_1$ has rank $4\,d_{\text{model}}$, so that no vector is normal to its columns",
+            statement=none_across,
+            counterexample=Example({d: 1, up_4: [[1], [0], [0], [0]], normal: [0, 1, 0, 0]}),
+            twin=Twin(
+                r"ranks of $4\,d_{\text{model}} + 1$ widened vectors",
+                lambda rng: twin_rank(rng, factor=4),
+            ),
+        ),
+    )
 
 
 RANK = Claim(
@@ -488,6 +608,7 @@ RANK = Claim(
     statement=both(DEPENDENT, HYPERPLANE),
     proof=prove_rank,
     twin=Twin("ranks and a common normal of widened vectors", twin_rank),
+    mutations=rank_mutations,
     remark=r"So the rank of $W_1$ is at most $d_{\text{model}}$, and all $W_1 x$ lie in one plane "
     r"$w \cdot z = 0$ of the wide space. What ReLU makes of them need not.",
     expected=Verdict.PROVED,
@@ -605,15 +726,105 @@ def prove_code(p: Prover) -> Theorem:
     return p.note(p.for_all(p.linked(stored, order), u, t, a), "for every row of the batch")
 
 
-def twin_code(rng: np.random.Generator) -> Iterator[Trial]:
+Layer = Callable[[Any, Any], Any]
+
+
+def twin_code(
+    rng: np.random.Generator, layer: Layer | None = None, drawn: Iterable[Any] | None = None
+) -> Iterator[Trial]:
     from numeric import feed_forward
 
-    for w in networks(rng):
+    compute = layer or feed_forward
+    for w in networks(rng) if drawn is None else drawn:
         for leading in ((2, 3), (4,), (), (2, 1, 3)):
             tokens = rng.standard_normal((*leading, w.d_model))
-            out = feed_forward(tokens, w).reshape(-1, w.d_model)
+            out = compute(tokens, w).reshape(-1, w.d_model)
             wanted = [by_loops(v, w) for v in tokens.reshape(-1, w.d_model)]
             yield agree(out, wanted, f"leading axes {leading}")
+
+
+def relu_at_the_end(tokens: Any, w: Any) -> Any:
+    from numeric import linear, relu
+
+    return relu(linear(linear(tokens, w.w_1, w.b_1), w.w_2, w.b_2))
+
+
+def no_last_bias(tokens: Any, w: Any) -> Any:
+    from numeric import linear, relu
+
+    return linear(relu(linear(tokens, w.w_1, w.b_1)), w.w_2)
+
+
+def not_transposed(tokens: Any, w: Any) -> Any:
+    from numeric import linear, relu
+
+    return linear(relu(linear(tokens, w.w_1.T, w.b_1)), w.w_2.T, w.b_2)
+
+
+def code_mutations() -> tuple[Mutation, ...]:
+    v, e = row(batch, u, t), index("e", d)
+    first, second = tensor("W_1", d, d), tensor("W_2", d, d)
+
+    def square_layer(up: Callable[[Any, Any], Any]) -> Any:
+        units = relu(total(times(v(c), up(c, e)), c))
+        return total(times(units, second[a, e]), e)
+
+    plain = plus(total(times(v(c), V_1[c, j]), c), b_1[j])
+    ends_in_relu = relu(plus(total(times(plain, V_2[j, a]), j), b_2[a]))
+    no_bias = total(times(relu(plain), V_2[j, a]), j)
+    half = {m: 1, n: 1, d: 1, f: 1, u: 0, t: 0, a: 0}
+    ones = {W_1: [[1]], b_1: [0], W_2: [[1]], b_2: [-1], V_1: [[1]], V_2: [[1]], batch: [[[0]]]}
+
+    def square(rng: np.random.Generator) -> list[Any]:
+        from numeric import FeedForwardWeights
+
+        return [FeedForwardWeights.init(rng, width, width) for width in (2, 3)]
+
+    return (
+        Mutation(
+            "ReLU stands behind the second layer",
+            statement=equal(ends_in_relu, network(v, a)),
+            counterexample=Example({**half, **ones}),
+            twin=Twin(
+                "two linear layers with ReLU behind them, against loops over the formula",
+                lambda rng: twin_code(rng, relu_at_the_end),
+            ),
+        ),
+        Mutation(
+            "the second bias is dropped",
+            statement=equal(no_bias, network(v, a)),
+            counterexample=Example({**half, **ones}),
+            twin=Twin(
+                "the layer without its last bias, against loops over the formula",
+                lambda rng: twin_code(rng, no_last_bias),
+            ),
+        ),
+        Mutation(
+            "the stored matrices are not transposed, which passes unnoticed if they are square",
+            statement=equal(
+                square_layer(lambda one_, two: first[one_, two]),
+                square_layer(lambda one_, two: first[two, one_]),
+            ),
+            given=(),
+            counterexample=Example(
+                {
+                    m: 1,
+                    n: 1,
+                    d: 2,
+                    u: 0,
+                    t: 0,
+                    a: 0,
+                    batch: [[[1, 0]]],
+                    first: [[0, 1], [0, 0]],
+                    second: [[0, 1], [0, 0]],
+                }
+            ),
+            twin=Twin(
+                "square networks with the matrices as they are stored, against loops",
+                lambda rng: twin_code(rng, not_transposed, square(rng)),
+            ),
+        ),
+    )
 
 
 CODE = Claim(
@@ -636,6 +847,7 @@ CODE = Claim(
     ),
     proof=prove_code,
     twin=Twin("feed_forward against loops over the formula, any leading axes", twin_code),
+    mutations=code_mutations,
     remark="Row $(u, t)$ of the output depends on the axes in front only by their indices, so any "
     "number of them will do.",
     expected=Verdict.PROVED,
@@ -708,19 +920,69 @@ def prove_position_wise(p: Prover) -> Theorem:
     return p.for_all(theorem, t)
 
 
-def twin_position_wise(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_position_wise(
+    rng: np.random.Generator, layer: Layer | None = None, drawn: Iterable[Any] | None = None
+) -> Iterator[Trial]:
     """Other rows are changed, in which case row t has to stay as it is to the last bit."""
     from numeric import feed_forward
 
-    for w in networks(rng):
+    compute = layer or feed_forward
+    for w in networks(rng) if drawn is None else drawn:
         tokens = rng.standard_normal((4, w.d_model))
         for kept in range(4):
             changed = rng.standard_normal((4, w.d_model))
             changed[kept] = tokens[kept]
-            one_, other = feed_forward(tokens, w), feed_forward(changed, w)
+            one_, other = compute(tokens, w), compute(changed, w)
             yield agree(other[kept], one_[kept], f"row {kept}")
             if w.d_ff >= 5:  # of so many units some are active in some row
                 yield differs(other, one_, by=1e-6, what="the other rows")
+
+
+def along_tokens(tokens: Any, w: Any) -> Any:
+    from numeric import feed_forward
+
+    return feed_forward(tokens.T, w).T
+
+
+def position_mutations() -> tuple[Mutation, ...]:
+    up, down, last = tensor("W_1", f, n), tensor("W_2", n, f), tensor("b_2", n)
+
+    def mixed(matrix: Any) -> Any:
+        """Entry (t, c) of the network along the axis of the tokens."""
+        units = plus(total(times(up[j, s], matrix[s, c]), s), b_1[j])
+        return plus(total(times(down[t, j], relu(units)), j), last[t])
+
+    def four_wide(rng: np.random.Generator) -> list[Any]:
+        from numeric import FeedForwardWeights
+
+        return [FeedForwardWeights.init(rng, 4, 5)]
+
+    return (
+        Mutation(
+            "the network is applied along the axis of the tokens",
+            statement=implies(
+                forall(c, equal(X[t, c], Y[t, c])), forall(c, equal(mixed(X), mixed(Y)))
+            ),
+            counterexample=Example(
+                {
+                    n: 2,
+                    d: 1,
+                    f: 1,
+                    t: 0,
+                    up: [[0, 1]],
+                    b_1: [0],
+                    down: [[1], [0]],
+                    last: [0, 0],
+                    X: [[0], [0]],
+                    Y: [[0], [1]],
+                }
+            ),
+            twin=Twin(
+                "a row of the output of a network along the other axis",
+                lambda rng: twin_position_wise(rng, along_tokens, four_wide(rng)),
+            ),
+        ),
+    )
 
 
 POSITION_WISE = Claim(
@@ -739,6 +1001,7 @@ POSITION_WISE = Claim(
     ),
     proof=prove_position_wise,
     twin=Twin("a row of the output while all other rows of the input change", twin_position_wise),
+    mutations=position_mutations,
     remark="So the derivative of output $t$ by any other row is 0, also where ReLU has a kink. "
     "Independent is meant of functions, not of random variables.",
     expected=Verdict.PROVED,
@@ -787,6 +1050,19 @@ ONE_HOT = Given(
     forall(t, exists(index("q", n), forall(s, equal(P[t, s], one(index("q", n), s))))),
     "in a permutation matrix each row has one 1 and otherwise 0",
 )
+
+
+def equivariance_mutations() -> tuple[Mutation, ...]:
+    one_unit = {d: 1, f: 1, W_1: [[1]], b_1: [0], W_2: [[1]], b_2: [1]}
+    return (
+        Mutation(
+            "$P$ is any matrix",
+            given=(),
+            counterexample=Example({n: 1, **one_unit, P: [[0]], X: [[0]]}),
+        ),
+    )
+
+
 EQUIVARIANCE = Claim(
     id="feed-forward/equivariance",
     title="Moved positions, moved outputs",
@@ -802,6 +1078,7 @@ EQUIVARIANCE = Claim(
     given=(ONE_HOT,),
     proof=prove_equivariance,
     twin=Twin("FFN(PX) against P FFN(X)", twin_equivariance),
+    mutations=equivariance_mutations,
     remark="Attention without a mask is equivariant as well, and not position-wise: the converse "
     "fails.",
     expected=Verdict.PROVED,
@@ -837,16 +1114,65 @@ def prove_collapse(p: Prover) -> Theorem:
     return p.for_all(theorem, a)
 
 
-def twin_collapse(rng: np.random.Generator) -> Iterator[Trial]:
+def one_layer(w: Any) -> tuple[Any, Any]:
+    """The matrix, for rows, and the bias to which two linear layers collapse."""
+    return w.w_1 @ w.w_2, w.b_1 @ w.w_2 + w.b_2
+
+
+def twin_collapse(
+    rng: np.random.Generator,
+    joined: Callable[[Any], tuple[Any, Any]] = one_layer,
+    drawn: Iterable[Any] | None = None,
+) -> Iterator[Trial]:
     from numeric import feed_forward, linear
 
-    for w in networks(rng):
+    for w in networks(rng) if drawn is None else drawn:
         tokens = rng.standard_normal((4, w.d_model))
         stacked = linear(linear(tokens, w.w_1, w.b_1), w.w_2, w.b_2)
-        single = tokens @ (w.w_1 @ w.w_2) + (w.b_1 @ w.w_2 + w.b_2)
+        single = linear(tokens, *joined(w))
         yield agree(stacked, single, "without ReLU")
         if w.d_ff > 1:
             yield differs(feed_forward(tokens, w), single, by=1e-3, what="with ReLU")
+
+
+def collapse_mutations() -> tuple[Mutation, ...]:
+    matrix = total(times(total(times(W_2[a, j], W_1[j, c]), j), x[c]), c)
+    one_unit = {d: 1, f: 1, a: 0, W_1: [[1]], b_1: [1], W_2: [[1]], b_2: [0]}
+    first, second, e = tensor("W_1", d, d), tensor("W_2", d, d), index("e", d)
+
+    def turned(rng: np.random.Generator) -> Iterator[Trial]:
+        from numeric import FeedForwardWeights
+
+        square = [FeedForwardWeights.init(rng, width, width) for width in (2, 3)]
+        yield from twin_collapse(rng, lambda w: (w.w_2 @ w.w_1, one_layer(w)[1]), square)
+
+    return (
+        Mutation(
+            "$W_2 b_1$ is forgotten",
+            statement=equal(without_relu(row(x), a), plus(matrix, b_2[a])),
+            counterexample=Example({**one_unit, x: [0]}),
+            twin=Twin(
+                "two linear layers against one with the second bias only",
+                lambda rng: twin_collapse(rng, lambda w: (w.w_1 @ w.w_2, w.b_2)),
+            ),
+        ),
+        Mutation(
+            "the matrix is $W_1 W_2$, which has the right shape if both are square",
+            statement=equal(
+                total(times(second[a, e], total(times(first[e, c], x[c]), c)), e),
+                total(times(total(times(first[a, e], second[e, c]), e), x[c]), c),
+            ),
+            counterexample=Example(
+                {d: 2, a: 0, first: [[0, 1], [0, 0]], second: [[1, 0], [0, 0]], x: [0, 1]}
+            ),
+            twin=Twin("two square linear layers against the product in the other order", turned),
+        ),
+        Mutation(
+            "with ReLU the two layers are one as well",
+            statement=equal(network(row(x), a), collapsed(row(x), a)),
+            counterexample=Example({**one_unit, x: [-2]}),
+        ),
+    )
 
 
 COLLAPSE = Claim(
@@ -860,6 +1186,7 @@ COLLAPSE = Claim(
     statement=forall(a, equal(without_relu(row(x), a), collapsed(row(x), a))),
     proof=prove_collapse,
     twin=Twin("two linear layers against the product of their matrices", twin_collapse),
+    mutations=collapse_mutations,
     remark=r"In matrices: $W_2(W_1 x + b_1) + b_2 = (W_2 W_1)\,x + (W_2 b_1 + b_2)$.",
     expected=Verdict.PROVED,
 )  # fmt: skip
@@ -954,16 +1281,45 @@ def prove_cell(p: Prover) -> Theorem:
     return p.for_all(p.linked(theorem, order), a)
 
 
-def twin_cell(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_cell(
+    rng: np.random.Generator, layer: Layer | None = None, *, opened: bool = True
+) -> Iterator[Trial]:
     """One affine map for all points with the gates of the first."""
-    from numeric import feed_forward
+    from numeric import feed_forward, linear
 
+    compute = layer or feed_forward
     for w in networks(rng):
         point = rows_of(rng, w, 1)
-        open_ = (point @ w.w_1 + w.b_1 > 0).astype(float)[0]
+        gates = ((linear(point, w.w_1, w.b_1) > 0) == opened).astype(float)[0]
         near = point + 1e-5 * rng.standard_normal((5, w.d_model))
-        affine = ((near @ w.w_1 + w.b_1) * open_) @ w.w_2 + w.b_2
-        yield agree(feed_forward(near, w), affine, f"width {w.d_model}")
+        affine = linear(linear(near, w.w_1, w.b_1) * gates, w.w_2, w.b_2)
+        yield agree(compute(near, w), affine, f"width {w.d_model}")
+
+
+def cell_mutations() -> tuple[Mutation, ...]:
+    shut = total(times(W_2[a, j], minus(1, gate[j]), before(row(x), j)), j)
+    outside = plus(relu(total(times(W_2[a, j], before(row(x), j)), j)), b_2[a])
+    open_unit = {d: 1, f: 1, a: 0, W_1: [[1]], b_1: [0], b_2: [0], x: [1], gate: [1]}
+    return (
+        Mutation(
+            r"the gate is open where the unit is off, at $z \le 0$",
+            statement=equal(network(row(x), a), plus(shut, b_2[a])),
+            counterexample=Example({**open_unit, W_2: [[1]]}),
+            twin=Twin(
+                "the network against the affine map with the other gates",
+                lambda rng: twin_cell(rng, opened=False),
+            ),
+        ),
+        Mutation(
+            "ReLU stands behind $W_2$",
+            statement=equal(outside, gated(row(x), a)),
+            counterexample=Example({**open_unit, W_2: [[-1]]}),
+            twin=Twin(
+                "a network with ReLU behind its second layer against the affine map",
+                lambda rng: twin_cell(rng, relu_at_the_end),
+            ),
+        ),
+    )
 
 
 CELL = Claim(
@@ -983,6 +1339,7 @@ CELL = Claim(
     ),
     proof=prove_cell,
     twin=Twin("the network against one affine map, on points with the same gates", twin_cell),
+    mutations=cell_mutations,
     remark=r"Points with the same gates form a polyhedron, on which "
     r"$\mathrm{FFN}(x) = W_2 D (W_1 x + b_1) + b_2$ is affine.",
     expected=Verdict.PROVED,
@@ -1126,19 +1483,41 @@ def by_sides(p: Prover, first: Theorem, second: Theorem) -> Theorem:
     return p.note(theorem, "add up the units; whichever sign the change of the output has")
 
 
-def twin_lipschitz(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_lipschitz(
+    rng: np.random.Generator, size: Callable[[Any], Any] = np.abs
+) -> Iterator[Trial]:
     from numeric import feed_forward
 
     for w in networks(rng):
         points, near = rng.standard_normal((2, 6, w.d_model))
         change_ = np.abs(feed_forward(points, w) - feed_forward(near, w))
-        bound = np.abs(points - near) @ np.abs(w.w_1) @ np.abs(w.w_2)
+        bound = np.abs(points - near) @ np.abs(w.w_1) @ size(w.w_2)
         yield bounded(change_, bound, f"width {w.d_model}", tolerance=1e-12)
     one_sided = zero_network(2, 3)
     one_sided.w_1[:], one_sided.w_2[:], one_sided.b_1[:] = 1, 1, 9
     points, near = np.array([[1.0, 2.0]]), np.array([[0.5, 1.0]])
     change_ = feed_forward(points, one_sided) - feed_forward(near, one_sided)
     yield agree(change_, np.full((1, 2), 4.5), "the bound is met")
+
+
+def lipschitz_mutations() -> tuple[Mutation, ...]:
+    one_unit = {d: 1, f: 1, a: 0, W_1: [[1]], b_1: [0], b_2: [0], x: [1], other: [0]}
+    return (
+        Mutation(
+            "the weights of $W_2$ are taken with their signs",
+            statement=at_most(output_change(a), total(times(W_2[a, j], spread(j)), j)),
+            counterexample=Example({**one_unit, W_2: [[-1]], x: [0], other: [1]}),
+            twin=Twin(
+                "changes of the output against a bound with signs",
+                lambda rng: twin_lipschitz(rng, size=lambda weights: weights),
+            ),
+        ),
+        Mutation(
+            "half the bound is enough",
+            statement=at_most(sp.Abs(output_change(a)), times(sp.Rational(1, 2), output_bound(a))),
+            counterexample=Example({**one_unit, W_2: [[1]]}),
+        ),
+    )
 
 
 LIPSCHITZ = Claim(
@@ -1152,6 +1531,7 @@ LIPSCHITZ = Claim(
     statement=forall(a, at_most(sp.Abs(output_change(a)), output_bound(a))),
     proof=prove_lipschitz,
     twin=Twin("changes of the output against the bound, and a case that meets it", twin_lipschitz),
+    mutations=lipschitz_mutations,
     remark="In matrices, with absolute values entry by entry: "
     r"$|\mathrm{FFN}(x) - \mathrm{FFN}(y)| \le |W_2|\,|W_1|\,|x - y|$. So the network is "
     "continuous.",

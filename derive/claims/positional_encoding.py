@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Added, Claim, Example, Given
+from derive.claim import Added, Claim, Example, Given, Mutation
 from derive.claims._positions import (
     COMPONENT,
     ENCODING,
@@ -34,11 +34,13 @@ from derive.claims._positions import (
     encodings,
     exists_function,
     i,
+    omega,
     other,
     pair_of,
     parity,
     pos,
     r,
+    root,
     sin,
     sine,
     source,
@@ -46,6 +48,7 @@ from derive.claims._positions import (
     summed,
     turned,
 )
+from derive.counterexample import denied
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem, infer
 from derive.kernel.terms import Lam, Term
@@ -64,6 +67,7 @@ from derive.language import (
     over,
     plus,
     power,
+    tensor,
     times,
     total,
 )
@@ -232,7 +236,9 @@ def prove_components(p: Prover) -> Theorem:
     return p.note(p.for_all(every, pos), "one formula fits either parity")
 
 
-def twin_components(rng: np.random.Generator) -> list[Trial]:
+def twin_components(
+    rng: np.random.Generator, base: float = 10_000.0, *, interleaved: bool = True
+) -> list[Trial]:
     """The one formula, evaluated entry by entry, against the encoding."""
     from math import cos, sin
 
@@ -245,8 +251,83 @@ def twin_components(rng: np.random.Generator) -> list[Trial]:
             [(cos if e % 2 else sin)(x / 10000 ** (2 * (e // 2) / width)) for e in range(width)]
             for x in positions
         ]
-        trials.append(agree(position_encoding(positions, width), one_by_one, f"d={width}"))
+        encoding = position_encoding(positions, width, base)
+        if not interleaved:
+            encoding = np.hstack([encoding[:, 0::2], encoding[:, 1::2]])
+        trials.append(agree(encoding, one_by_one, f"d={width}"))
     return trials
+
+
+def other_exponents(p: Prover, target: Term) -> Theorem:
+    """At width 4 and position 100 pi: the cosine of pi is not that of ten pi."""
+
+    def turned_by(root_of: int) -> Theorem:
+        """The cosine at the frequency 10000^(-1/n)."""
+        w, q = T.fn("rpow", T.num(10_000), T.num(Fraction(-1, root_of))), 10 ** (4 // root_of)
+        same = p.equal(Fraction(1, q), w, (-1, root(p, w, Fraction(1, q), root_of)), show=False)
+        turn = lambda x: T.fn("cos", T.mul(T.num(100), T.PI, x))  # noqa: E731
+        value = T.num((-1) ** (100 // q))
+        exact = p.trivial(T.eq(turn(T.num(Fraction(1, q))), value))
+        return p.rewrite(same, exact, lambda x: T.eq(turn(x), value))
+
+    def differ(statement: Term) -> Theorem:
+        with p.supposing(statement) as case:
+            wrong = p.equal(-1, 1, (-1, turned_by(2)), (1, case), (1, turned_by(4)), show=False)
+            right = p.trivial(T.negate(wrong.conclusion))
+            none = infer("contradiction", [wrong, right], T.negate(statement))
+        return infer("deny", [none], statement)
+
+    return denied(target.children[0], len(COMPONENTS.given), differ)
+
+
+def sines_first() -> Lam:
+    """The encoding of width 4 with both sines before both cosines."""
+    x, e = T.var("p"), T.var("a", "fin", T.num(4))
+    half, pair = T.fn("floor", T.div(e, T.num(2))), T.fn("mod", e, T.num(2))
+    turn = T.mul(x, T.fn("rpow", T.num(10_000), T.div(T.neg(pair), T.num(2))))
+    entry = T.add(
+        T.mul(T.delta(half, T.ZERO), T.fn("sin", turn)),
+        T.mul(T.delta(half, T.ONE), T.fn("cos", turn)),
+    )
+    return Lam(2, T.abstract(entry, (x, e)))
+
+
+def component_mutations() -> tuple[Mutation, ...]:
+    halved = Given(forall(i, equal(omega[i], over(1, power(10000, over(i, d))))))
+    exchanged = (
+        Given(forall([pos, i], equal(sine(pos, i), cos(written_angle)))),
+        Given(forall([pos, i], equal(cosine(pos, i), sin(written_angle)))),
+    )
+    separate = (
+        Given(forall([pos, i], equal(PE(pos, i), sin(angle(pos))))),
+        Given(forall([pos, i], equal(PE(pos, plus(r, i)), cos(angle(pos))))),
+    )
+    return (
+        Mutation(
+            r"the exponent is $i/d_{\text{model}}$, without its factor 2",
+            statement=equal(cosine(pos, i), cos(angle(pos))),
+            given=(PAIRS, halved, *AS_WRITTEN),
+            counterexample=Example({r: 2, i: 1, pos: 100 * sp.pi}, other_exponents),
+            twin=Twin(
+                "the formula for one component against an encoding with those exponents",
+                lambda rng: twin_components(rng, base=100.0),
+            ),
+        ),
+        Mutation(
+            "all sines stand before all cosines",
+            statement=equal(cosine(pos, i), cos(angle(pos))),
+            given=(PAIRS, FREQUENCIES, *separate),
+            counterexample=Example({r: 2, i: 0, pos: 0, tensor("PE", d, d): sines_first()}),
+            twin=Twin(
+                "the formula for one component against the columns in that order",
+                lambda rng: twin_components(rng, interleaved=False),
+            ),
+        ),
+        Mutation(
+            "the even components are the cosines",
+            given=(PAIRS, FREQUENCIES, *exchanged),
+        ),
+    )
 
 
 COMPONENTS = Claim(
@@ -261,6 +342,7 @@ COMPONENTS = Claim(
     given=(PAIRS, FREQUENCIES, *AS_WRITTEN),
     proof=prove_components,
     twin=Twin("the formula for one component against the encoding", twin_components),
+    mutations=component_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -422,6 +504,15 @@ def twin_inner(_rng: np.random.Generator) -> list[Trial]:
     return trials
 
 
+def inner_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the cosines are those of the sum of the positions",
+            statement=equal(inner(pos, other), total(cos(times(omega[i], plus(pos, other))), i)),
+        ),
+    )
+
+
 INNER = Claim(
     id="positional-encoding/inner-product",
     title="Inner products depend on the difference of the positions only",
@@ -430,6 +521,7 @@ INNER = Claim(
     given=ENCODING,
     proof=prove_inner,
     twin=Twin("Gram matrices against sums of cosines", twin_inner),
+    mutations=inner_mutations,
     expected=Verdict.PROVED,
     remark="The Gram matrix of the positions is a Toeplitz matrix.",
 )  # fmt: skip
@@ -461,6 +553,15 @@ def twin_norm(_rng: np.random.Generator) -> list[Trial]:
     ]
 
 
+def norm_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            r"the squared length is $d_{\text{model}}$, as if every component were 1 or $-1$",
+            statement=equal(squared_norm(pos), d),
+        ),
+    )
+
+
 NORM = Claim(
     id="positional-encoding/norm",
     title="Every position has an encoding of the same length",
@@ -469,6 +570,7 @@ NORM = Claim(
     given=ENCODING,
     proof=prove_norm,
     twin=Twin("squared lengths at positions below 2000", twin_norm),
+    mutations=norm_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Claim, Correction, Example
+from derive.claim import Claim, Correction, Example, Given, Mutation
 from derive.claims._positions import (
     ENCODING,
     FREQUENCIES,
@@ -28,11 +28,13 @@ from derive.claims._positions import (
     omega,
     pos,
     r,
+    root,
     sin,
     sine,
     source,
+    stretch,
 )
-from derive.claims.positional_uniqueness import first_frequency, root
+from derive.claims.positional_uniqueness import first_frequency
 from derive.counterexample import denied
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem, infer
@@ -166,14 +168,33 @@ def prove_decreasing(p: Prover) -> Theorem:
     return p.for_all(p.suppose(less(i, j), later, "let the second pair come later"), i, j)
 
 
-def twin_decreasing(_rng: np.random.Generator) -> list[Trial]:
+def twin_decreasing(_rng: np.random.Generator, base: float = 10_000.0) -> list[Trial]:
     from numeric import frequencies
 
     trials = []
     for width in WIDTHS:
-        steps = np.diff(frequencies(width))
+        steps = np.diff(frequencies(width, base))
         trials.append(agree(steps < 0, np.ones(len(steps), dtype=bool), f"d={width}"))
     return trials
+
+
+def falling_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            r"the exponent of $\omega_i$ has the other sign",
+            given=(PAIRS, Given(forall(i, equal(omega[i], stretch(i))))),
+            counterexample=Example({r: 2}),
+            twin=Twin(
+                "neighbouring frequencies with that exponent",
+                lambda rng: twin_decreasing(rng, base=1e-4),
+            ),
+        ),
+        Mutation(
+            "a pair is compared with itself as well",
+            statement=implies(at_most(i, j), less(omega[j], omega[i])),
+            counterexample=Example({r: 1, i: 0, j: 0}),
+        ),
+    )
 
 
 FALLING = Claim(
@@ -184,6 +205,7 @@ FALLING = Claim(
     given=(PAIRS, FREQUENCIES),
     proof=prove_decreasing,
     twin=Twin("frequencies of neighbouring pairs", twin_decreasing),
+    mutations=falling_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -251,6 +273,31 @@ def twin_any_base(rng: np.random.Generator) -> list[Trial]:
     return trials
 
 
+def base_mutations() -> tuple[Mutation, ...]:
+    falling = forall([i, j], implies(less(i, j), less(nu[j], nu[i])))
+    half = Example({r: 2, d: 4, base: sp.Rational(1, 2)})
+
+    def below_one(_rng: np.random.Generator) -> list[Trial]:
+        from numeric import frequencies
+
+        steps = np.diff(frequencies(10, base=0.5))
+        return [agree(steps < 0, np.ones(len(steps), dtype=bool), "b=0.5")]
+
+    return (
+        Mutation(
+            "the frequencies fall whatever the base is",
+            statement=implies(OF_BASE, falling),
+            counterexample=half,
+            twin=Twin("neighbouring frequencies of a base below 1", below_one),
+        ),
+        Mutation(
+            "they fall for the base 1 as well",
+            statement=implies(OF_BASE, implies(at_most(1, base), falling)),
+            counterexample=Example({r: 2, d: 4, base: 1}),
+        ),
+    )
+
+
 ANY_BASE = Claim(
     id="positional-frequencies/any-base",
     title="Frequencies of another base",
@@ -267,6 +314,7 @@ ANY_BASE = Claim(
     ),
     proof=prove_any_base,
     twin=Twin("frequencies of neighbouring pairs, for bases above and below 1", twin_any_base),
+    mutations=base_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -646,6 +694,23 @@ def twin_step(rng: np.random.Generator) -> list[Trial]:
     return trials
 
 
+def step_mutations() -> tuple[Mutation, ...]:
+    def squared_sine(factor: int, turned: Any) -> Any:
+        return equal(gap(k, i), times(factor, power(sin(turned), 2)))
+
+    turn, half_turn = times(k, omega[i]), Example({r: 1, i: 0, pos: 0, k: sp.pi})
+    return (
+        Mutation(
+            "the angle is not halved", statement=squared_sine(4, turn), counterexample=half_turn
+        ),
+        Mutation(
+            "the factor is 2",
+            statement=squared_sine(2, over(turn, 2)),
+            counterexample=half_turn,
+        ),
+    )
+
+
 STEP = Claim(
     id="positional-frequencies/step",
     title="How far a pair moves",
@@ -654,6 +719,7 @@ STEP = Claim(
     given=ENCODING,
     proof=prove_step,
     twin=Twin("distances that pairs move, at random offsets", twin_step),
+    mutations=step_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -859,13 +925,32 @@ def prove_one_step(p: Prover) -> Theorem:
     return p.suppose(less(i, j), later, "let the second pair come later")
 
 
-def twin_one_step(rng: np.random.Generator) -> list[Trial]:
+def twin_one_step(rng: np.random.Generator, offset: float = 1.0) -> list[Trial]:
     trials = []
     for width in WIDTHS:
-        moved_by = gaps(width, 1.0, rng.integers(0, 999, 5).astype(float))
+        moved_by = gaps(width, offset, rng.integers(0, 999, 5).astype(float))
         falls = np.diff(moved_by, axis=1) < 0
         trials.append(agree(falls, np.ones_like(falls), f"d={width}"))
     return trials
+
+
+def one_step_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "a later pair moves less over 6 steps as well",
+            statement=implies(less(i, j), less(gap(6, j), gap(6, i))),
+            counterexample=Example({r: 4, d: 8, i: 0, j: 1, pos: 0}, come_round),
+            twin=Twin(
+                "distances that neighbouring pairs move over 6 steps",
+                lambda rng: twin_one_step(rng, offset=6.0),
+            ),
+        ),
+        Mutation(
+            "a pair is compared with itself as well",
+            statement=implies(at_most(i, j), less(gap(1, j), gap(1, i))),
+            counterexample=Example({r: 1, i: 0, j: 0, pos: 0}),
+        ),
+    )
 
 
 ONE_STEP = Claim(
@@ -876,6 +961,7 @@ ONE_STEP = Claim(
     given=ENCODING,
     proof=prove_one_step,
     twin=Twin("distances that neighbouring pairs move in one step", twin_one_step),
+    mutations=one_step_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 

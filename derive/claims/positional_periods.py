@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Claim
+from derive.claim import Claim, Example, Mutation
 from derive.claims._positions import ENCODING, cos, d, other, pos, r, sin, source
 from derive.claims.positional_uniqueness import (
     agree_in_first_pair,
@@ -684,6 +684,18 @@ def twin_otherwise(rng: np.random.Generator) -> list[Trial]:
     return trials
 
 
+def otherwise_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "one pair of components is enough",
+            statement=implies(
+                both(negation(equal(r, 2)), negation(equal(r, 4))), injective(pos, other)
+            ),
+            counterexample=Example({r: 1, pos: 0, other: 2 * sp.pi}),
+        ),
+    )
+
+
 UNIQUE_OTHERWISE = Claim(
     id="positional-encoding/unique-on-reals-otherwise",
     title="At the other widths different real positions have different encodings",
@@ -696,6 +708,7 @@ UNIQUE_OTHERWISE = Claim(
     given=ENCODING,
     proof=prove_otherwise,
     twin=Twin("encodings of positions up to 2000 turns apart", twin_otherwise),
+    mutations=otherwise_mutations,
     expected=Verdict.PROVED,
     remark="With 1, 2 or 4 pairs there are common periods, as shown above.",
 )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Claim, Correction, Example
+from derive.claim import Claim, Correction, Example, Mutation
 from derive.claims._positions import (
     ENCODING,
     PE,
@@ -119,14 +119,15 @@ def prove_turn(p: Prover) -> Theorem:
 WIDTHS = (2, 4, 6, 64)
 
 
-def twin_turn(rng: np.random.Generator) -> list[Trial]:
+def twin_turn(rng: np.random.Generator, *, by_position: bool = False) -> list[Trial]:
     from numeric import frequencies, position_encoding
 
     trials = []
     for width in WIDTHS:
         positions, offset = rng.uniform(-999, 999, 40), float(rng.uniform(-9, 9))
         here, there = (position_encoding(positions + o, width) for o in (0.0, offset))
-        angles = np.tile(offset * frequencies(width), (40, 1))
+        by = positions if by_position else np.full(40, offset)
+        angles = by[:, None] * frequencies(width)
         dots = there[:, 0::2] * here[:, 0::2] + there[:, 1::2] * here[:, 1::2]
         areas = there[:, 0::2] * here[:, 1::2] - there[:, 1::2] * here[:, 0::2]
         trials += [
@@ -134,6 +135,26 @@ def twin_turn(rng: np.random.Generator) -> list[Trial]:
             agree(areas, np.sin(angles), f"sine, d={width}", 1e-11),
         ]
     return trials
+
+
+def turn_mutations() -> tuple[Mutation, ...]:
+    by_position = both(equal(overlap, cos(angle(pos))), equal(area, sin(angle(pos))))
+    return (
+        Mutation(
+            "a pair turns by an angle that depends on the position",
+            statement=by_position,
+            counterexample=Example({r: 1, i: 0, pos: sp.pi, k: 0}),
+            twin=Twin(
+                "cosines and sines of the turn, against those of the position",
+                lambda rng: twin_turn(rng, by_position=True),
+            ),
+        ),
+        Mutation(
+            "sine and cosine of the turn are exchanged",
+            statement=both(equal(overlap, sin(angle(k))), equal(area, cos(angle(k)))),
+            counterexample=Example({r: 1, i: 0, pos: 0, k: 0}),
+        ),
+    )
 
 
 TURN = Claim(
@@ -148,6 +169,7 @@ TURN = Claim(
     given=ENCODING,
     proof=prove_turn,
     twin=Twin("cosines and sines of the turn, at random positions", twin_turn),
+    mutations=turn_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -305,7 +327,11 @@ def gaps(table: np.ndarray) -> float:
     return max(float(np.ptp(np.diagonal(table, o))) for o in range(1 - n, n))
 
 
-def admissible(rng: np.random.Generator, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+#: A form, and the numbers in its blocks.
+Form = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def admissible(rng: np.random.Generator, width: int) -> Form:
     """A form with blocks a I + b J, and the numbers in them."""
     first, second = rng.standard_normal((2, width // 2))
     form, even = np.zeros((width, width)), np.arange(0, width, 2)
@@ -314,14 +340,16 @@ def admissible(rng: np.random.Generator, width: int) -> tuple[np.ndarray, np.nda
     return form, first, second
 
 
-def twin_forms(rng: np.random.Generator) -> list[Trial]:
+def twin_forms(
+    rng: np.random.Generator, drawn: Callable[[np.random.Generator, int], Form] = admissible
+) -> list[Trial]:
     from numeric import frequencies, position_encoding
 
     trials = []
     positions = np.arange(40)
     for width in WIDTHS:
         encoding = position_encoding(positions, width)
-        form, first, second = admissible(rng, width)
+        form, first, second = drawn(rng, width)
         angles = (positions[:, None] - positions)[..., None] * frequencies(width)
         claimed = np.cos(angles) @ first + np.sin(angles) @ second
         scores = encoding @ form @ encoding.T
@@ -332,6 +360,52 @@ def twin_forms(rng: np.random.Generator) -> list[Trial]:
             differs(gaps(other), 0.0, by=1e-2, what=f"any form, d={width}"),
         ]
     return trials
+
+
+def form_mutations() -> tuple[Mutation, ...]:
+    def of_pairs(*block: Any) -> Any:
+        places = ((0, 0), (0, 1), (1, 0), (1, 1))
+        return both(
+            *(
+                forall([i, j], equal(B(2 * i + e, 2 * j + f), times(same_pair, value)))
+                for (e, f), value in zip(places, block, strict=True)
+            )
+        )
+
+    def any_entries(rng: np.random.Generator, width: int) -> Form:
+        return (rng.standard_normal((width, width)), *admissible(rng, width)[1:])
+
+    one_pair = {r: 1, d: 2, alpha: [0], beta: [1]}
+    swapped = total(
+        plus(times(beta[i], cos(turned(pos, other))), times(alpha[i], sin(turned(pos, other)))), i
+    )
+    return (
+        Mutation(
+            "the form has any entries",
+            statement=equal(score(pos, other), by_offset),
+            counterexample=Example(
+                {**one_pair, form_entries: [[0, 0], [0, 0]], pos: sp.pi / 2, other: 0}
+            ),
+            twin=Twin(
+                "scores along the diagonals, for forms with any entries",
+                lambda rng: twin_forms(rng, any_entries),
+            ),
+        ),
+        Mutation(
+            "the blocks are symmetric",
+            statement=implies(
+                of_pairs(alpha[i], beta[i], beta[i], alpha[i]), equal(score(pos, other), by_offset)
+            ),
+            counterexample=Example(
+                {**one_pair, form_entries: [[0, 1], [1, 0]], pos: 0, other: sp.pi / 2}
+            ),
+        ),
+        Mutation(
+            "sine and cosine of the offset are exchanged",
+            statement=implies(both(*ENTRIES), equal(score(pos, other), swapped)),
+            counterexample=Example({**one_pair, form_entries: [[0, 1], [-1, 0]], pos: 0, other: 0}),
+        ),
+    )
 
 
 ANY_FORM = Claim(
@@ -350,6 +424,7 @@ ANY_FORM = Claim(
         implies(both(*ENTRIES), equal(score(pos, other), by_offset)), prove_blocks, ENCODING
     ),
     twin=Twin("scores along the diagonals, for forms with blocks and for random ones", twin_forms),
+    mutations=form_mutations,
     expected=Verdict.REFUTED,
     remark=r"Here $J$ has the rows $(0, 1)$ and $(-1, 0)$. The counterexample: with the single "
     r"entry $B_{00} = 1$ the score of position 0 with itself is 0, that of position 1 is "
@@ -803,6 +878,21 @@ def twin_tokens(rng: np.random.Generator) -> list[Trial]:
     return trials
 
 
+def token_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the two sums of a token with a position are left out",
+            statement=equal(
+                token_score(pos, other),
+                plus(total(times(token[a], next_token[a]), a), total(cos(turned(pos, other)), i)),
+            ),
+            counterexample=Example(
+                {r: 1, d: 2, token: [0, 1], next_token: [0, 0], pos: 0, other: 0}
+            ),
+        ),
+    )
+
+
 TOKENS = Claim(
     id="positional-scores/tokens",
     title="Scores of tokens with their positions depend on the offset only",
@@ -817,6 +907,7 @@ TOKENS = Claim(
     ),
     correction=Correction(equal(token_score(pos, other), four_terms), prove_four_terms, ENCODING),
     twin=Twin("scores of random tokens, as four sums and along the diagonals", twin_tokens),
+    mutations=token_mutations,
     expected=Verdict.REFUTED,
     remark="Of the four sums only the first and the last are free of the positions themselves.",
 )  # fmt: skip
@@ -904,6 +995,19 @@ def twin_turned(rng: np.random.Generator) -> list[Trial]:
     return trials
 
 
+def turned_mutations() -> tuple[Mutation, ...]:
+    queries, keys = tensor("x", d), tensor("y", d)
+    return (
+        Mutation(
+            "the positions of query and key are exchanged",
+            statement=equal(turned_score(other, pos), turned_by_offset),
+            counterexample=Example(
+                {r: 1, omega: [1], pos: sp.pi / 2, other: 0, queries: [1, 0], keys: [0, 1]}
+            ),
+        ),
+    )
+
+
 TURNED = Claim(
     id="positional-scores/turned-vectors",
     title="Vectors turned by their positions",
@@ -914,6 +1018,7 @@ TURNED = Claim(
     statement=equal(turned_score(pos, other), turned_by_offset),
     proof=prove_turned,
     twin=Twin("scores of vectors turned by shift matrices, before and after a shift", twin_turned),
+    mutations=turned_mutations,
     expected=Verdict.PROVED,
     remark="Here the score depends on the offset whatever the vectors are, as in rotary encodings.",
 )  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from derive import auto
-from derive.claim import Claim, Correction, Example, Given
+from derive.claim import Claim, Correction, Example, Given, Mutation
 from derive.claims._positions import (
     COLUMN,
     COMPONENT,
@@ -68,6 +68,7 @@ from derive.language import (
     index,
     integer,
     less,
+    minus,
     over,
     plus,
     power,
@@ -97,18 +98,39 @@ def prove_addition(p: Prover) -> Theorem:
     )
 
 
-def twin_addition(rng: np.random.Generator) -> list[Trial]:
-    """Against products of complex numbers, which know nothing of sines."""
+def twin_addition(rng: np.random.Generator, sign: int = -1) -> list[Trial]:
+    """On encodings of one pair, and against complex products, which know nothing of sines."""
+    from numeric import position_encoding
+
     x, y = rng.uniform(-50, 50, (2, 1000))
     turned = np.exp(1j * x) * np.exp(1j * y)
-    sines = np.sin(x) * np.cos(y) + np.cos(x) * np.sin(y)
-    cosines = np.cos(x) * np.cos(y) - np.sin(x) * np.sin(y)
+    (sin_x, cos_x), (sin_y, cos_y), (sin_sum, cos_sum) = (
+        position_encoding(angles, 2).T for angles in (x, y, x + y)
+    )
+    sines = sin_x * cos_y + cos_x * sin_y
+    cosines = cos_x * cos_y + sign * sin_x * sin_y
     return [
         agree(sines, turned.imag, "sine"),
         agree(cosines, turned.real, "cosine"),
-        agree(sines, np.sin(x + y), "sine of the sum"),
-        agree(cosines, np.cos(x + y), "cosine of the sum"),
+        agree(sines, sin_sum, "sine of the sum"),
+        agree(cosines, cos_sum, "cosine of the sum"),
     ]
+
+
+def addition_mutations() -> tuple[Mutation, ...]:
+    plain = minus(times(sin(A), cos(B)), times(cos(A), sin(B)))
+    return (
+        Mutation(
+            "the cosine of a sum has a plus sign, as that of a difference has",
+            statement=equal(cos(plus(A, B)), plus(times(cos(A), cos(B)), times(sin(A), sin(B)))),
+            twin=Twin(
+                "both formulas at random angles, the second with that sign",
+                lambda rng: twin_addition(rng, sign=1),
+            ),
+        ),
+        Mutation("the sine of a sum has a minus sign", statement=equal(sin(plus(A, B)), plain)),
+        Mutation("the sine is additive", statement=equal(sin(plus(A, B)), plus(sin(A), sin(B)))),
+    )
 
 
 ADDITION = Claim(
@@ -118,6 +140,7 @@ ADDITION = Claim(
     statement=both(equal(sin(plus(A, B)), sin_add(A, B)), equal(cos(plus(A, B)), cos_add(A, B))),
     proof=prove_addition,
     twin=Twin("both formulas at random angles against complex products", twin_addition),
+    mutations=addition_mutations,
     expected=Verdict.PROVED,
     remark="Both are axioms here, as in the note; everything below rests on them.",
 )  # fmt: skip
@@ -181,19 +204,46 @@ def pairs_of(encoding: np.ndarray) -> np.ndarray:
     return encoding.reshape(len(encoding), -1, 2)
 
 
-def twin_rotation(rng: np.random.Generator) -> list[Trial]:
-    """The 2 x 2 matrix of every pair, at every position at once."""
+def twin_rotation(
+    rng: np.random.Generator, turn: int = 1, widest: int | None = None
+) -> list[Trial]:
+    """The 2 x 2 matrix of every pair, or its transpose, at every position at once."""
     from numeric import frequencies, position_encoding
 
     trials = []
-    for width, positions, encoding in encodings():
+    for width, positions, encoding in encodings(widest=widest):
         for offset in offsets(rng):
             x = offset * frequencies(width)
-            block = np.array([[np.cos(x), np.sin(x)], [-np.sin(x), np.cos(x)]])
+            y = turn * x
+            block = np.array([[np.cos(x), np.sin(y)], [-np.sin(y), np.cos(x)]])
             moved = pairs_of(position_encoding(positions + offset, width))
             turned = np.einsum("rci,pic->pir", block, pairs_of(encoding))
             trials.append(agree(turned, moved, f"d={width}, k={offset:.3g}", 1e-11))
     return trials
+
+
+def rotation_mutations() -> tuple[Mutation, ...]:
+    quarter = Example({r: 1, i: 0, pos: 0, k: sp.pi / 2})
+    cosines_first = (
+        Given(forall([pos, i], equal(sine(pos, i), cos(angle(pos))))),
+        Given(forall([pos, i], equal(cosine(pos, i), sin(angle(pos))))),
+    )
+    return (
+        Mutation(
+            "the matrix is transposed",
+            statement=rotation(-1),
+            counterexample=quarter,
+            twin=Twin(
+                "positions below 2000 turned by the transposed matrix of their pair",
+                lambda rng: twin_rotation(rng, turn=-1, widest=6),
+            ),
+        ),
+        Mutation(
+            "the cosine stands before the sine in a pair",
+            given=(*ENCODING[:2], *cosines_first),
+            counterexample=quarter,
+        ),
+    )
 
 
 ROTATION = Claim(
@@ -209,6 +259,7 @@ ROTATION = Claim(
     given=ENCODING,
     proof=prove_rotation,
     twin=Twin("positions below 2000 turned by the matrix of their pair", twin_rotation),
+    mutations=rotation_mutations,
     expected=Verdict.PROVED,
     remark=r"In the order (sine, cosine) this turns by $-k\omega_i$. Any frequencies will do.",
 )  # fmt: skip
@@ -495,17 +546,35 @@ def prove_linear_shift(p: Prover) -> Theorem:
     return p.for_all(p.note(there_is, "there is such a matrix, and it is one for all positions"), k)
 
 
-def twin_linear(rng: np.random.Generator) -> list[Trial]:
-    """One matrix for positions up to 2000."""
+def twin_linear(
+    rng: np.random.Generator, widest: int | None = None, missing: int = 0
+) -> list[Trial]:
+    """One matrix for positions up to 2000; the last columns may be missing."""
     from numeric import position_encoding, shift_matrix
 
     trials = []
-    for width, positions, encoding in encodings():
+    for width, positions, encoding in encodings(widest=widest):
+        kept = slice(width - missing)
         for offset in offsets(rng):
-            moved = position_encoding(positions + offset, width)
-            shifted = encoding @ shift_matrix(offset, width).T
+            moved = position_encoding(positions + offset, width)[:, kept]
+            shifted = encoding[:, kept] @ shift_matrix(offset, width)[kept, kept].T
             trials.append(agree(shifted, moved, f"d={width}, k={offset:.3g}", 1e-10))
     return trials
+
+
+def linear_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            r"the width is odd: at $d_{\text{model}} = 3$ the last sine has no cosine",
+            statement=WIDTH_THREE,
+            given=(),
+            counterexample=ODD.counterexample,
+            twin=Twin(
+                "encodings without their last cosine, and shift matrices without it",
+                lambda rng: twin_linear(rng, widest=6, missing=1),
+            ),
+        ),
+    )
 
 
 LINEAR = Claim(
@@ -520,6 +589,7 @@ LINEAR = Claim(
     given=ENCODING,
     proof=prove_linear_shift,
     twin=Twin("one shift matrix at positions below 2000", twin_linear),
+    mutations=linear_mutations,
     expected=Verdict.PROVED,
     remark="The matrix is chosen before the position, so that it depends on the offset alone. "
     "With the position chosen first there would be little to prove: some matrix takes any given "

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Claim, Correction, Example
+from derive.claim import Claim, Correction, Example, Given, Mutation
 from derive.claims._positions import (
     ENCODING,
     PE,
@@ -31,6 +31,7 @@ from derive.claims._positions import (
     other,
     pos,
     r,
+    root,
     sin,
     sine,
     source,
@@ -160,15 +161,57 @@ def prove_unique(p: Prover) -> Theorem:
     return p.for_all(same, m, n)
 
 
-def twin_unique(rng: np.random.Generator) -> list[Trial]:
-    """How close any of 2000 positions comes to position 0 and to a few others."""
+Encodings = list[tuple[int, np.ndarray, np.ndarray]]
+
+
+def twin_unique(rng: np.random.Generator, given: Encodings | None = None) -> list[Trial]:
+    """How close any of the positions, 2000 unless given, comes to the first and a few others."""
     trials = []
-    for width, _, encoding in encodings(every=1):
+    for width, _, encoding in encodings(every=1) if given is None else given:
         for start in (0, *rng.integers(1, len(encoding), 3)):
             distance = np.linalg.norm(encoding - encoding[start], axis=1)
             others = np.delete(distance, start)
             trials.append(bounded(1e-8, others.min(), f"d={width}, position {start}"))
     return trials
+
+
+def unique_mutations() -> tuple[Mutation, ...]:
+    periodic = Given(forall(i, equal(omega[i], over(2 * sp.pi, power(10, i)))))
+
+    def common_periods(rng: np.random.Generator) -> list[Trial]:
+        """Those frequencies are 2 pi b^(-2i/d) for b = 10^(d/2)."""
+        from numeric import position_encoding
+
+        turns = 2 * np.pi * np.arange(2000)
+        made = ((w, turns, position_encoding(turns, w, base=10 ** (w / 2))) for w in (2, 4, 6, 8))
+        return twin_unique(rng, list(made))
+
+    def real_positions(rng: np.random.Generator) -> list[Trial]:
+        from numeric import position_encoding
+
+        positions = np.append(np.arange(200.0), (0.3, 0.3 + 200 * np.pi))
+        start = np.roll(positions, 1)
+        return twin_unique(rng, [(4, start, position_encoding(start, 4))])
+
+    return (
+        Mutation(
+            r"the frequencies are $2\pi \cdot 10^{-i}$, which have a common period",
+            given=(ENCODING[0], periodic, *ENCODING[2:]),
+            counterexample=Example({r: 1, m: 0, n: 1}),
+            twin=Twin("smallest distance of encodings with those frequencies", common_periods),
+        ),
+        Mutation(
+            "positions are any real numbers",
+            statement=injective(pos, other),
+            counterexample=Example(
+                {r: 1, pos: sp.Rational(3, 10), other: sp.Rational(3, 10) + 2 * sp.pi}
+            ),
+            twin=Twin(
+                r"smallest distance among whole positions, $0.3$ and $0.3 + 200\pi$ at width 4",
+                real_positions,
+            ),
+        ),
+    )
 
 
 UNIQUE = Claim(
@@ -179,6 +222,7 @@ UNIQUE = Claim(
     given=ENCODING,
     proof=prove_unique,
     twin=Twin("smallest distance among positions below 2000", twin_unique),
+    mutations=unique_mutations,
     expected=Verdict.PROVED,
     remark=r"The first pair alone tells integers apart; only $\omega_0 = 1$ is used. Distances are "
     r"not bounded from below: whole numbers come close to multiples of $2\pi$.",
@@ -216,13 +260,6 @@ UNIQUE_REAL = Claim(
     remark="There is a common period at the widths 2, 4 and 8. At the other even widths the "
     "second frequency is irrational, so that there is none; this is shown below.",
 )  # fmt: skip
-
-
-def root(p: Prover, w: Term, q: Fraction, n: int) -> Theorem:
-    """w = q for positive w and q with w^n = q^n: w - q divides the difference of the powers."""
-    cofactors = (T.mul(T.power(w, n - 1 - e), T.num(q**e)) for e in range(n))
-    inverse = p.cancel(T.add(*cofactors))
-    return p.equal(w, q, (T.sub(T.num(q), w), inverse), show=False)
 
 
 def period_of(width: int) -> sp.Expr:
@@ -533,6 +570,24 @@ def twin_distance(_rng: np.random.Generator) -> list[Trial]:
     return trials
 
 
+def distance_mutations() -> tuple[Mutation, ...]:
+    def of_sines(f: Callable[[Any], sp.Expr], angle: Any) -> Any:
+        return equal(squared_distance(pos, other), times(4, total(power(f(angle), 2), i)))
+
+    return (
+        Mutation(
+            "the angles are not halved",
+            statement=of_sines(sin, turned(pos, other)),
+            counterexample=Example({r: 1, pos: 0, other: sp.pi}),
+        ),
+        Mutation(
+            "cosines stand for the sines",
+            statement=of_sines(cos, over(turned(pos, other), 2)),
+            counterexample=Example({r: 1, pos: 0, other: 0}),
+        ),
+    )
+
+
 DISTANCE = Claim(
     id="positional-encoding/distance",
     title="How far apart two encodings are",
@@ -543,6 +598,7 @@ DISTANCE = Claim(
     given=ENCODING,
     proof=prove_distance,
     twin=Twin("distances of encodings against sums of squared sines", twin_distance),
+    mutations=distance_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 

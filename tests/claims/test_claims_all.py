@@ -14,7 +14,7 @@ from mutate import accepted_as_the_same, in_a_witness, in_every_field, mutations
 
 from derive import runner
 from derive.catalogue import all_claims
-from derive.claim import Claim
+from derive.claim import Claim, Script
 from derive.kernel.check import check
 from derive.mutations import as_claim, made_for, with_mutations
 from derive.result import Result, TwinStatus, Verdict
@@ -146,8 +146,13 @@ def test_mutations_are_caught(name: str) -> None:
     for mutation in made_for(claim):
         mistaken = as_claim(claim, mutation, 1)
         if mistaken.statement is not None:
-            own = replace(mistaken, counterexample=None, proof=claim.proof)
+            own = replace(mistaken, counterexample=None, proof=script(claim))
             assert own.proof is None or own_verdict(own) not in CONCLUDED
+
+
+def script(claim: Claim) -> Script | None:
+    """The proof that the claim gives, of its statement or of what should stand there."""
+    return claim.proof or (claim.correction.proof if claim.correction is not None else None)
 
 
 def own_verdict(claim: Claim) -> Verdict | None:

@@ -58,7 +58,6 @@ from derive.language import (
     both,
     equal,
     forall,
-    iff,
     implies,
     index,
     less,
@@ -158,7 +157,6 @@ def test_counterexamples_are_exact():
 
 THERE = index("s", n)
 OUT = {q: network(row(q_), a) for q, q_ in (("x", x),)}
-after = lambda v: plus(relu(total(times(W_2[a, j], before(v, j)), j)), b_2[a])  # noqa: E731
 no_first_bias = lambda v: plus(total(times(W_2[a, j], relu(G.before(v, j))), j))  # noqa: E731
 
 
@@ -187,18 +185,9 @@ def gated_bias_outside():
     return plus(total(times(W_2[a, j], plus(passed, b_1[j])), j), b_2[a])
 
 
-def shut_gate():
-    return plus(total(times(W_2[a, j], minus(1, F.gate[j]), before(row(x), j)), j), b_2[a])
-
-
 one_row = network(row(X, t), a)
 #: mutants about numbers: the search finds exact values at which each of them fails
 PLAIN_MUTANTS = [
-    ("widths", both(equal(F.hidden_length, times(2, d)), equal(F.output_length, d))),
-    ("widths", both(equal(F.hidden_length, times(4, d)), equal(F.output_length, f))),
-    ("workflow", both(equal(times(4, 512), 1024), equal(over(2048, 4), 512))),
-    ("comments", F.COMMENTS.statement),
-    ("residual-width", iff(equal(total(1, F.g_out), F.output_length), equal(F.rows, f))),
     ("relations", forall(j, equal(
         total(times(F.factors[F.i], before(row(F.points, F.i), j)), F.i), 0))),
     ("functional", equal(F.FUNCTIONAL.statement.args[0], F.FUNCTIONAL.statement.args[1].args[0])),
@@ -209,18 +198,9 @@ PLAIN_MUTANTS = [
         forall(a, equal(network(row(F.Z, u), a), times(2, one_row)))))),
     ("position-wise", forall([t, a], equal(one_row, network(row(F.Y, t), a)))),
     ("position-wise", forall([t, s, a], equal(one_row, network(row(X, s), a)))),
-    ("equivariance", F.EQUIVARIANCE.statement),  # any matrix P
-    ("collapse", forall(a, equal(F.without_relu(row(x), a), collapsed_without("folded")))),
     ("collapse", forall(a, equal(F.without_relu(row(x), a), collapsed_without("bias")))),
-    ("collapse", forall(a, equal(network(row(x), a), F.collapsed(row(x), a)))),
-    ("cell", forall(a, equal(network(row(x), a), shut_gate()))),
-    ("cell", forall(a, equal(after(row(x)), F.gated(row(x), a)))),
-    ("lipschitz", forall(a, at_most(sp.Abs(F.output_change(a)),
-                                    times(sp.Rational(1, 2), F.output_bound(a))))),
     ("lipschitz", forall(a, less(sp.Abs(F.output_change(a)), F.output_bound(a)))),
     ("lipschitz", forall(a, at_most(sp.Abs(F.output_change(a)), total(F.gap(c), c)))),
-    ("lipschitz", forall(a, at_most(
-        F.output_change(a), total(times(W_2[a, j], F.spread(j)), j)))),
     ("not-affine", F.NOT_AFFINE.statement),
     ("not-affine", equal(*F.midpoint(F.o))),
     ("one-unit", forall(a, equal(network(row(x), a), network(row(x), a, lambda z: z)))),
@@ -303,13 +283,10 @@ UNDER_HYPOTHESES = [
     ("weights-unreadable", R.READABLE.statement),
     ("code", forall([u, t, a], equal(F.in_code(row(F.batch, u, t), a),
                                      network(row(F.batch, u, t), a, lambda z: z)))),
-    ("code", forall([u, t, a], equal(F.in_code(row(F.batch, u, t), a),
-                                     minus(network(row(F.batch, u, t), a), b_2[a])))),
     ("equivariance", forall([t, a], equal(
         network(F.moved(X, t), a), total(times(F.P[s, t], network(row(X, s), a)), s)))),
     ("equivariance", forall([t, a], equal(network(F.moved(X, t), a), one_row))),
     ("cell", forall(a, equal(network(row(x), a), gated_bias_outside()))),
-    ("cell", forall(a, equal(network(row(x), a), shut_gate()))),
     ("identity", forall(a, equal(F.doubled(a), times(2, x[a])))),
     ("identity", forall(a, equal(F.doubled(a), times(-1, x[a])))),
     ("identity", forall(a, equal(F.doubled(a), relu(x[a])))),

@@ -29,6 +29,17 @@ AT_LEAST = {
     "A10": 1,  # one head's rows
     "A11": 3,  # no output matrix; biases in a layer that has none; the key width for the values
     "A12": 1,  # a single head without its output matrix
+    "A15": 2,  # exponents without their factor 2; all sines before all cosines
+    "A16": 2,  # frequencies with a common period; positions that are real numbers
+    "A17": 1,  # a sign in the addition formula of the cosine
+    "A18": 1,  # an odd width
+    "A19": 1,  # the transposed matrix
+    "A20": 1,  # scores of any form
+    "A21": 3,  # a base below 1; the sign of the exponent; steps that are too long
+    "A22": 2,  # gates on the wrong side; ReLU behind the second layer
+    "A23": 1,  # the two shapes exchanged
+    "A24": 1,  # a widened matrix of full rank
+    "A25": 1,  # the network along the axis of the tokens
     "A26": 2,  # one matrix of two; no biases counted where there are some
     "B05": 3,  # columns dealt out; the input split before a projection by any matrix
     "B06": 2,  # one softmax for all heads; the weights of one head for all
@@ -36,7 +47,11 @@ AT_LEAST = {
     "B08": 2,  # square matrices, or any columns, taken for projections
     "B10": 3,  # opposite is not the negative, and not the rest to 1
     "B11": 3,  # one head of the old width; maps averaged
-    "B26": 2,  # biases dropped; ReLU in the wrong place
+    "B14": 2,  # the product in the other order; the first bias forgotten
+    "B25": 1,  # another hidden width
+    "B26": 5,  # biases dropped; ReLU in the wrong place; a transpose left out; counts of these
+    "B33": 1,  # an output that is not as wide as the input
+    "B45": 1,  # a hidden width that is built in
 }  # fmt: skip
 #: How many mistaken statements of a claim are not refuted, but only not provable.
 OPEN: dict[str, int] = {}
