@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Added, Claim, Correction, Example, Given, Notation
+from derive.claim import Added, Claim, Correction, Example, Given, Mutation, Notation
 from derive.claims import DERIVATIONS, parameters
 from derive.claims.parameters import FOUR_TIMES, KEYS_FIT, VALUES_FIT, d_k, d_v, f, stored, under
 from derive.kernel import terms as T
@@ -279,6 +279,11 @@ def part(counts: dict[str, int], *stages: str) -> int:
     return sum(counts[s] for s in stages)
 
 
+SMALLEST = {n: 1, d: 1, h: 1, d_k: 1, d_v: 1}
+#: one token and two heads
+TWO_HEADS = {n: 1, d: 2, h: 2, d_k: 1, d_v: 1}
+
+
 # ---------------------------------------------------------------------- A13: stage by stage
 
 
@@ -296,11 +301,33 @@ def prove_projections(p: Prover, given: Sequence[Theorem]) -> Theorem:
     )
 
 
-def twin_projections(_rng: np.random.Generator) -> list[Trial]:
+def twin_projections(
+    _rng: np.random.Generator, stages: Sequence[str] = PROJECTIONS_OF
+) -> list[Trial]:
     return [
-        agree(part(c, *PROJECTIONS_OF), 4 * n * d * (2 * d - 1), what(n, d, h))
+        agree(part(c, *stages), 4 * n * d * (2 * d - 1), what(n, d, h))
         for n, d, h, c in self_operations()
     ]
+
+
+def projections_mutations() -> tuple[Mutation, ...]:
+    three = times(3, n, d, dot_length(d))
+    return (
+        Mutation(
+            "the output projection is forgotten",
+            statement=equal(number(*SELF.projections), three),
+            counterexample=Example(SMALLEST),
+            twin=Twin(
+                "operations of three of the four projections",
+                lambda rng: twin_projections(rng, PROJECTIONS_OF[:3]),
+            ),
+        ),
+        Mutation(
+            "additions are counted one for each multiplication",
+            statement=equal(number(*SELF.projections), times(8, n, square)),
+            counterexample=Example(SMALLEST),
+        ),
+    )
 
 
 PROJECTIONS = Claim(
@@ -315,6 +342,7 @@ PROJECTIONS = Claim(
     given=(*definitions(*SELF.projections), *FIT),
     proof=stated(prove_projections),
     twin=Twin("operations counted while the projections are computed", twin_projections),
+    mutations=projections_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -331,11 +359,31 @@ def prove_scores(p: Prover, given: Sequence[Theorem]) -> Theorem:
     )
 
 
-def twin_scores(_rng: np.random.Generator) -> list[Trial]:
+def twin_scores(
+    _rng: np.random.Generator, stages: Sequence[str] = ("scores", "scaling")
+) -> list[Trial]:
     return [
-        agree(part(c, "scores", "scaling"), 2 * n**2 * d, what(n, d, h))
-        for n, d, h, c in self_operations()
+        agree(part(c, *stages), 2 * n**2 * d, what(n, d, h)) for n, d, h, c in self_operations()
     ]
+
+
+def scores_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            r"the scaling by $1/\sqrt{d_k}$ is not counted",
+            statement=equal(SELF.scores.number, times(2, power(n, 2), d)),
+            counterexample=Example(SMALLEST),
+            twin=Twin(
+                "operations of the scores without their scaling",
+                lambda rng: twin_scores(rng, ("scores",)),
+            ),
+        ),
+        Mutation(
+            "the cost grows with the number of heads",
+            statement=equal(number(*scored), times(2, power(n, 2), d, h)),
+            counterexample=Example(TWO_HEADS),
+        ),
+    )
 
 
 SCORES = Claim(
@@ -350,6 +398,7 @@ SCORES = Claim(
     given=(*definitions(*scored), KEYS_FIT),
     proof=stated(prove_scores),
     twin=Twin("operations counted while scores are computed", twin_scores),
+    mutations=scores_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -362,10 +411,29 @@ def prove_softmax_shifted(p: Prover, given: Sequence[Theorem]) -> Theorem:
     return added_up(p, SELF.shifted, given)
 
 
-def twin_softmax(_rng: np.random.Generator) -> list[Trial]:
-    return [
-        agree(c["softmax"], h * n * (3 * n - 1), what(n, d, h)) for n, d, h, c in self_operations()
-    ]
+def twin_softmax(_rng: np.random.Generator, single: bool = False) -> list[Trial]:
+    """With the operations of a layer of one head, if that is asked for."""
+    counted = [(n, h, operations(n, n, d, 1 if single else h)) for n, d, h in SIZES]
+    return [agree(c["softmax"], h * n * (3 * n - 1), f"n={n}, h={h}") for n, h, c in counted]
+
+
+def softmax_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the softmax of one head is counted",
+            statement=equal(SELF.softmax.number, times(n, minus(times(3, n), 1))),
+            counterexample=Example(TWO_HEADS),
+            twin=Twin(
+                "operations of the softmax of a single head",
+                lambda rng: twin_softmax(rng, single=True),
+            ),
+        ),
+        Mutation(
+            "the divisions are not counted",
+            statement=equal(SELF.softmax.number, times(h, n, minus(times(2, n), 1))),
+            counterexample=Example(TWO_HEADS),
+        ),
+    )
 
 
 SOFTMAX = Claim(
@@ -376,6 +444,7 @@ SOFTMAX = Claim(
     ),
     statement=equal(SELF.softmax.number, SELF.softmax.product),
     given=(SELF.softmax.definition,),
+    mutations=softmax_mutations,
     proof=stated(prove_softmax),
     twin=Twin("operations counted while rows are normalised", twin_softmax),
     expected=Verdict.PROVED,
@@ -471,15 +540,46 @@ def prove_layer(p: Prover, given: Sequence[Theorem]) -> Theorem:
     return whole(p, SELF.stages, polynomial(n, d, h), given)
 
 
-def twin_layer(_rng: np.random.Generator) -> list[Trial]:
+def twin_layer(
+    _rng: np.random.Generator, left_out: Sequence[str] = (), shift: bool = False
+) -> list[Trial]:
     return [
         agree(
-            sum(c.values()),
+            sum(c.values()) - part(c, *left_out),
             8 * n * d**2 + 4 * n**2 * d + 3 * h * n**2 - 5 * n * d - h * n,
             what(n, d, h),
         )
-        for n, d, h, c in self_operations()
+        for n, d, h, c in self_operations(shift)
     ]
+
+
+def layer_mutations() -> tuple[Mutation, ...]:
+    inside = minus(polynomial(n, d, h), times(4, n, d, dot_length(d)))
+    return (
+        Mutation(
+            "the projections are dropped",
+            statement=equal(number(*SELF.stages), inside),
+            counterexample=Example(SMALLEST),
+            twin=Twin(
+                "operations of a layer without its projections",
+                lambda rng: twin_layer(rng, PROJECTIONS_OF),
+            ),
+        ),
+        Mutation(
+            "the softmax is counted once, not for every head",
+            statement=equal(number(*SELF.stages), polynomial(n, d, 1)),
+            counterexample=Example(TWO_HEADS),
+        ),
+        Mutation(
+            "the subtraction of the maximum is counted where there is none",
+            statement=equal(number(*SELF.stages), polynomial_shifted(n, d, h)),
+            counterexample=Example({**TWO_HEADS, n: 2}),
+            twin=Twin(
+                "operations of a layer that subtracts the maximum",
+                lambda rng: twin_layer(rng, shift=True),
+            ),
+        ),
+    )
 
 
 LAYER = Claim(
@@ -492,6 +592,7 @@ LAYER = Claim(
     given=(*definitions(*SELF.stages), *FIT),
     proof=stated(prove_layer),
     twin=Twin("operations counted while a layer is computed", twin_layer),
+    mutations=layer_mutations,
     expected=Verdict.PROVED,
     remark="Biases are left out, and no maximum is subtracted in the softmax.",
 )  # fmt: skip
@@ -552,6 +653,19 @@ def twin_cross(_rng: np.random.Generator) -> list[Trial]:
     ]
 
 
+def cross_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "as many keys are counted as there are queries",
+            statement=implies(
+                both(*counting(*CROSS.stages)),
+                equal(number(*CROSS.stages), polynomial(n, d, h)),
+            ),
+            counterexample=Example({**SMALLEST, m: 2}),
+        ),
+    )
+
+
 CROSS_ATTENTION = Claim(
     id="operation-counts/cross-attention",
     title="All operations with other keys than queries",
@@ -566,6 +680,7 @@ CROSS_ATTENTION = Claim(
     given=FIT,
     proof=supposed(counting(*CROSS.stages), prove_cross),
     twin=Twin("operations counted while two sequences meet", twin_cross),
+    mutations=cross_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -609,15 +724,36 @@ def prove_attention_order(p: Prover, given: Sequence[Theorem]) -> Theorem:
     return p.both(lower, upper)
 
 
-def twin_attention_order(_rng: np.random.Generator) -> list[Trial]:
+def twin_attention_order(
+    _rng: np.random.Generator, stages: Sequence[str] = ATTENTION_OF
+) -> list[Trial]:
     trials = []
     for n, d, h, c in self_operations():
-        count = part(c, *ATTENTION_OF)
+        count = part(c, *stages)
         trials += [
             bounded(3 * n**2 * d, count, what(n, d, h)),
             bounded(count, 7 * n**2 * d, what(n, d, h)),
         ]
     return trials
+
+
+def attention_order_mutations() -> tuple[Mutation, ...]:
+    bounds = (
+        at_most(times(3, power(n, 2), d), number(*SELF.stages)),
+        at_most(number(*SELF.stages), times(7, power(n, 2), d)),
+    )
+    return (
+        Mutation(
+            "the projections are taken for part of the attention in the heads",
+            statement=both(*bounds),
+            given=(*definitions(*SELF.stages), *FIT),
+            counterexample=Example(TWO_HEADS),
+            twin=Twin(
+                "operations of the whole layer, against both bounds",
+                lambda rng: twin_attention_order(rng, (*ATTENTION_OF, *PROJECTIONS_OF)),
+            ),
+        ),
+    )
 
 
 ATTENTION_ORDER = Claim(
@@ -635,6 +771,7 @@ ATTENTION_ORDER = Claim(
     given=(*definitions(*SELF.attention), *FIT),
     proof=stated(prove_attention_order),
     twin=Twin("operations counted inside the heads, against both bounds", twin_attention_order),
+    mutations=attention_order_mutations,
     expected=Verdict.PROVED,
     remark="The constants do not depend on the number of heads; the softmax needs that there are "
     "no more heads than columns.",
@@ -975,6 +1112,22 @@ def twin_crossover(_rng: np.random.Generator) -> list[Trial]:
     return trials
 
 
+def crossover_mutations() -> tuple[Mutation, ...]:
+    def at_the_width(_rng: np.random.Generator) -> list[Trial]:
+        pairs = [(what(*sizes), sizes, *multiplied(*sizes)) for sizes in AROUND]
+        return [agree(inner > outer, n > d, name) for name, (n, d, _), outer, inner in pairs]
+
+    heavier = iff(less(number(*projected), number(*attended)), less(d, n))
+    return (
+        Mutation(
+            "the crossover is put at the width in place of twice the width",
+            statement=implies(both(*counting(*MULTIPLIED)), heavier),
+            counterexample=Example({**SMALLEST, n: 2}),
+            twin=Twin("multiplications counted, against the width", at_the_width),
+        ),
+    )
+
+
 CROSSOVER = Claim(
     id="operation-counts/crossover",
     title="When attention outweighs the projections",
@@ -990,6 +1143,7 @@ CROSSOVER = Claim(
     given=FIT,
     proof=supposed(counting(*MULTIPLIED), prove_crossover),
     twin=Twin("multiplications counted below, at and above twice the width", twin_crossover),
+    mutations=crossover_mutations,
     expected=Verdict.PROVED,
     remark=r"Multiplications of matrix products only: $4\,n\,d_{\text{model}}^2$ against "
     r"$2\,n^2 d_{\text{model}}$.",
@@ -1292,6 +1446,22 @@ def ratio_twin(shift: bool, limit: float) -> Callable[[np.random.Generator], lis
     return trials
 
 
+def same_order_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the factor is put at $3/2$",
+            statement=both(at_most(one, many), less(many, times(Fraction(3, 2), one))),
+            counterexample=Example({n: 128, d: 8, h: 8, d_k: 1, d_v: 1}),
+        ),
+        Mutation(
+            "the cost is taken for exactly that of one head",
+            statement=equal(many, one),
+            counterexample=Example(TWO_HEADS),
+            twin=Twin("operations counted with all numbers of heads", ratio_twin(False, 1)),
+        ),
+    )
+
+
 SAME_ORDER = Claim(
     id="operation-counts/same-order",
     title="As much as one head, in order of magnitude",
@@ -1304,6 +1474,7 @@ SAME_ORDER = Claim(
     given=FOR_RATIO,
     proof=stated(prove_ratio),
     twin=Twin("operations counted with all numbers of heads", ratio_twin(False, 1.75)),
+    mutations=same_order_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1453,6 +1624,24 @@ def twin_difference(_rng: np.random.Generator) -> list[Trial]:
     return trials
 
 
+def same_count_mutations() -> tuple[Mutation, ...]:
+    def between_rows(_rng: np.random.Generator) -> list[Trial]:
+        trials = []
+        for n, d, h, c in self_operations():
+            extra = sum(c.values()) - sum(operations(n, n, d, 1).values())
+            trials.append(agree(extra, h * n * (3 * n - 1), what(n, d, h)))
+        return trials
+
+    return (
+        Mutation(
+            "every head is counted as an extra one, $h$ in place of $h - 1$",
+            statement=equal(minus(many, one), times(h, n, minus(times(3, n), 1))),
+            counterexample=Example(SMALLEST),
+            twin=Twin("operations counted with several heads and with one", between_rows),
+        ),
+    )
+
+
 EQUAL = Claim(
     id="operation-counts/same-count",
     title="Exactly as many operations as one head",
@@ -1473,6 +1662,7 @@ EQUAL = Claim(
         FOR_RATIO,
     ),
     twin=Twin("operations counted with several heads and with one", twin_difference),
+    mutations=same_count_mutations,
     expected=Verdict.REFUTED,
 )  # fmt: skip
 
@@ -1527,6 +1717,16 @@ def twin_grows(rng: np.random.Generator) -> list[Trial]:
     return trials
 
 
+def grows_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the attention weights are taken to be as many as with one head",
+            statement=implies(both(*GROWING), equal(weights_stored.number, weights_single.number)),
+            counterexample=Example({n: 1, m: 1, h: 2}),
+        ),
+    )
+
+
 GROWS = Claim(
     id="operation-counts/grows-with-heads",
     title="What does grow with the number of heads",
@@ -1543,6 +1743,7 @@ GROWS = Claim(
     )),
     proof=supposed(GROWING, prove_grows),
     twin=Twin("sizes of attention weights, and operations of their softmax", twin_grows),
+    mutations=grows_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Added, Claim, Correction, Example, Given
+from derive.claim import Added, Claim, Correction, Example, Given, Mutation
 from derive.claims import DERIVATIONS, INTERVIEW, parameters
 from derive.claims.parameters import (
     FOUR_TIMES,
@@ -267,6 +267,7 @@ def shares(
 
 # ---------------------------------------------------------------------- A27: blocks
 
+SMALL = {d: 4, h: 2, d_k: 2, d_v: 2, f: 16}
 rest = natural("R")
 FFN, ALL = number(W_1, W_2), number(*matrices, W_1, W_2)
 AS_IN_THE_NOTE = (*definitions(*matrices, W_1, W_2), *FIT, FOUR_TIMES)
@@ -299,6 +300,26 @@ def prove_two_thirds(p: Prover) -> Theorem:
     )
 
 
+def two_thirds_mutations() -> tuple[Mutation, ...]:
+    without_attention = plus(FFN, rest)
+    return (
+        Mutation(
+            "what else there is, such as a second attention layer, is overlooked",
+            given=AS_IN_THE_NOTE,
+            counterexample=Example({**SMALL, rest: 96}),
+            twin=Twin(
+                "shares of stored numbers in a block with two attention layers",
+                shares(2, claimed=lambda _m: 2 / 3),
+            ),
+        ),
+        Mutation(
+            "the share is one of the network alone, without attention",
+            statement=equal(FFN, times(Fraction(2, 3), without_attention)),
+            counterexample=Example({**SMALL, rest: 0}),
+        ),
+    )
+
+
 def twin_two_thirds(rng: np.random.Generator) -> list[Trial]:
     trials = list(shares(1, claimed=lambda _m: 2 / 3)(rng))
     for m, n in SIZES:
@@ -320,13 +341,14 @@ TWO_THIRDS = Claim(
     added=(
         Added(
             equal(rest, 0),
-            Example({d: 4, h: 2, d_k: 2, d_v: 2, f: 16, rest: 96}),
+            Example({**SMALL, rest: 96}),
             "nothing but one attention layer and one network for each block",
         ),
     ),
-    witness=Example({d: 4, h: 2, d_k: 2, d_v: 2, f: 16, rest: 0}),
+    witness=Example({**SMALL, rest: 0}),
     proof=prove_two_thirds,
     twin=Twin("shares of stored numbers in a block, and with a table beside it", twin_two_thirds),
+    mutations=two_thirds_mutations,
     expected=Verdict.CONDITIONAL,
     remark="Cross-attention, embeddings, biases and normalisation all lower the share.",
 )  # fmt: skip
@@ -390,16 +412,34 @@ def any_widening_defined(p: Prover, goal: Term) -> Theorem:
     return p.trivial(goal)
 
 
-def twin_any_widening(rng: np.random.Generator) -> list[Trial]:
+def twin_any_widening(rng: np.random.Generator, bias: bool = False) -> list[Trial]:
     from numeric import FeedForwardWeights, MultiHeadWeights
 
     trials = []
     for m, n, hidden in ((4, 2, 6), (6, 3, 24), (5, 1, 1), (1, 1, 3), (3, 3, 3)):
         layer = MultiHeadWeights.init(rng, m, n).parameter_count()
-        ffn = FeedForwardWeights.init(rng, m, hidden, bias=False).parameter_count()
+        ffn = FeedForwardWeights.init(rng, m, hidden, bias=bias).parameter_count()
         ratio = hidden / m
         trials.append(agree(ffn / (layer + ffn), ratio / (ratio + 2), f"d={m}, d_ff={hidden}"))
     return trials
+
+
+def any_widening_mutations() -> tuple[Mutation, ...]:
+    share = over(NET.number, plus(LAYER.number, NET.number))
+    premises = both(LAYER.counted, NET.counted, WIDENED)
+    return (
+        Mutation(
+            "attention is counted as one square in place of four",
+            statement=implies(premises, equal(share, over(times(2, r), plus(times(2, r), 1)))),
+            counterexample=Example({d: 1, h: 1, d_k: 1, d_v: 1, f: 1, r: 1}),
+        ),
+        Mutation(
+            "the network has biases",
+            twin=Twin(
+                "shares of networks with biases", lambda rng: twin_any_widening(rng, bias=True)
+            ),
+        ),
+    )
 
 
 ANY_WIDENING = Claim(
@@ -418,6 +458,7 @@ ANY_WIDENING = Claim(
     proof=prove_any_widening,
     defined=any_widening_defined,
     twin=Twin("shares of stored numbers, for several hidden widths", twin_any_widening),
+    mutations=any_widening_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -483,7 +524,6 @@ def claimed_share(groups: Sequence[Group], value: Any) -> Any:
     return implies(counting(*groups), equal(groups[1].number, times(value, everything(*groups))))
 
 
-small = {d: 4, h: 2, d_k: 2, d_v: 2, f: 16}
 ENCODER_BLOCK = Claim(
     id="parameter-shares/encoder-block",
     title="Two thirds of an encoder block with everything in it",
@@ -494,7 +534,7 @@ ENCODER_BLOCK = Claim(
     ),
     statement=claimed_share(ENCODER, Fraction(2, 3)),
     given=(*FIT, FOUR_TIMES),
-    counterexample=Example(small),
+    counterexample=Example(SMALL),
     correction=Correction(
         short_of(ENCODER, encoder_fraction, "two thirds"),
         block_share(ENCODER, *encoder_fraction, "two thirds"),
@@ -519,7 +559,7 @@ DECODER_BLOCK = Claim(
     ),
     statement=claimed_share(DECODER, Fraction(2, 3)),
     given=(*FIT, FOUR_TIMES),
-    counterexample=Example(small),
+    counterexample=Example(SMALL),
     correction=Correction(
         short_of(DECODER, decoder_fraction, "half"),
         block_share(DECODER, *decoder_fraction, "half"),
@@ -551,6 +591,29 @@ def exact_share(groups: Sequence[Group], value: Fraction, why: str) -> Callable[
     return counted(groups, then)
 
 
+def half_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "cross-attention is forgotten, which makes two thirds of it",
+            statement=claimed_share(BARE_DECODER, Fraction(2, 3)),
+            counterexample=Example(SMALL),
+            twin=Twin(
+                "shares of stored matrices in blocks without cross-attention",
+                shares(1, claimed=lambda _m: 1 / 2),
+            ),
+        ),
+        Mutation(
+            "biases and normalisation are counted, too",
+            statement=claimed_share(DECODER, Fraction(1, 2)),
+            counterexample=Example(SMALL),
+            twin=Twin(
+                "shares of everything stored in decoder blocks",
+                shares(2, claimed=lambda _m: 1 / 2, bias=True, norms=3),
+            ),
+        ),
+    )
+
+
 HALF = Claim(
     id="parameter-shares/decoder-block-matrices",
     title="Half of the matrices of a decoder block",
@@ -563,6 +626,7 @@ HALF = Claim(
     given=(*FIT, FOUR_TIMES),
     proof=exact_share(BARE_DECODER, Fraction(1, 2), r"$8 = \frac12 (4 + 4 + 8)$"),
     twin=Twin("shares of stored matrices in decoder blocks", shares(2, claimed=lambda _m: 1 / 2)),
+    mutations=half_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -570,13 +634,28 @@ HALF = Claim(
 BOTH_STACKS = (attention(3, layers), network(2, layers))
 
 
-def twin_stacks(_rng: np.random.Generator) -> list[Trial]:
+def twin_stacks(_rng: np.random.Generator, attentions: int = 3) -> list[Trial]:
+    """With so many attention layers for an encoder block and a decoder block."""
     trials = []
     for blocks in (1, 2, 6):
         for m, n in SIZES:
-            stack = model(m, n, 2 * blocks, 3 * blocks, bias=False)
+            stack = model(m, n, 2 * blocks, attentions * blocks, bias=False)
             trials.append(agree(stack.network / stack.total, 4 / 7, f"L={blocks}, d={m}"))
     return trials
+
+
+def stacks_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "cross-attention is forgotten in the decoder",
+            statement=claimed_share(BOTH_STACKS, Fraction(2, 3)),
+            counterexample=Example({**SMALL, layers: 1}),
+            twin=Twin(
+                "shares of stored matrices in stacks without cross-attention",
+                lambda rng: twin_stacks(rng, attentions=2),
+            ),
+        ),
+    )
 
 
 STACKS = Claim(
@@ -591,6 +670,7 @@ STACKS = Claim(
     given=(*FIT, FOUR_TIMES),
     proof=exact_share(BOTH_STACKS, Fraction(4, 7), r"$16 = \frac47 (12 + 16)$"),
     twin=Twin("shares of stored matrices in both stacks", twin_stacks),
+    mutations=stacks_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -612,13 +692,41 @@ def prove_with_words(p: Prover, counts: Sequence[Theorem]) -> Theorem:
     return share_is(p, ffn, whole, above, below, same, r"divide; $d_{\text{model}}$ cancels")
 
 
-def twin_with_words(_rng: np.random.Generator) -> list[Trial]:
+def twin_with_words(_rng: np.random.Generator, tables: int = 1) -> list[Trial]:
+    """With so many tables of the words."""
     trials = []
     for blocks, m, n, words in ((1, 12, 4, 5), (2, 7, 1, 100), (6, 512, 8, 37_000), (1, 1, 1, 1)):
-        stack = model(m, n, 2 * blocks, 3 * blocks, bias=False, rows=(words,))
+        rows = (words,) * tables
+        stack = model(m, n, 2 * blocks, 3 * blocks, bias=False, rows=rows)
         claimed = 16 * blocks * m / (28 * blocks * m + words)
         trials.append(agree(stack.network / stack.total, claimed, f"L={blocks}, d={m}, V={words}"))
     return trials
+
+
+def words_mutations() -> tuple[Mutation, ...]:
+    above, below = words_fraction
+    share = over(WITH_WORDS[1].number, everything(*WITH_WORDS))
+    twice = over(above, plus(below, vocabulary))
+    return (
+        Mutation(
+            "the embedding is dropped",
+            statement=claimed_share(WITH_WORDS, Fraction(4, 7)),
+            counterexample=Example({**SMALL, layers: 1, vocabulary: 1}),
+            twin=Twin(
+                "shares of stored numbers without the embedding",
+                lambda rng: twin_with_words(rng, tables=0),
+            ),
+        ),
+        Mutation(
+            "the embedding is counted twice though both stacks share it",
+            statement=implies(counting(*WITH_WORDS), equal(share, twice)),
+            counterexample=Example({**SMALL, layers: 1, vocabulary: 1}),
+            twin=Twin(
+                "shares of stored numbers with two tables",
+                lambda rng: twin_with_words(rng, tables=2),
+            ),
+        ),
+    )
 
 
 WORDS = Claim(
@@ -637,6 +745,7 @@ WORDS = Claim(
     proof=counted(WITH_WORDS, prove_with_words),
     defined=positive_whole,
     twin=Twin("shares of stored numbers in both stacks with an embedding", twin_with_words),
+    mutations=words_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -673,13 +782,27 @@ AROUND = (
 )  # fmt: skip
 
 
-def twin_majority(_rng: np.random.Generator) -> list[Trial]:
+def twin_majority(_rng: np.random.Generator, tables: int = 1) -> list[Trial]:
     trials = []
     for blocks, m, n, words in AROUND:
-        stack = model(m, n, blocks, blocks, bias=False, rows=(words,))
+        stack = model(m, n, blocks, blocks, bias=False, rows=(words,) * tables)
         most = 2 * stack.network > stack.total
         trials.append(agree(most, words < 4 * blocks * m, f"L={blocks}, d={m}, V={words}"))
     return trials
+
+
+def majority_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the model is not asked to be large for its vocabulary",
+            given=USUAL,
+            counterexample=Example(GPT2),
+            twin=Twin(
+                "stored numbers without the embedding, around the vocabulary in question",
+                lambda rng: twin_majority(rng, tables=0),
+            ),
+        ),
+    )
 
 
 MAJORITY = Claim(
@@ -702,6 +825,7 @@ MAJORITY = Claim(
     ),
     witness=Example(GPT3),
     proof=counted(STACK, prove_majority),
+    mutations=majority_mutations,
     twin=Twin("stored numbers around the vocabulary in question", twin_majority),
     expected=Verdict.CONDITIONAL,
     remark="The witness has the sizes of GPT-3.",
@@ -733,6 +857,20 @@ def exactly_when(
 
 
 WIDTH = r"$d_{\text{model}}$"
+
+
+def majority_iff_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "twice as many words are allowed",
+            statement=implies(
+                counting(*STACK), iff(majority, less(vocabulary, times(8, layers, d)))
+            ),
+            counterexample=Example({**SMALL, layers: 1, vocabulary: 16}),
+        ),
+    )
+
+
 MAJORITY_IFF = Claim(
     id="parameter-shares/majority-iff",
     title="When it is the majority",
@@ -744,6 +882,7 @@ MAJORITY_IFF = Claim(
     statement=implies(counting(*STACK), iff(majority, few_words)),
     given=USUAL,
     proof=exactly_when(STACK, few_words, d, WIDTH),
+    mutations=majority_iff_mutations,
     twin=Twin("stored numbers around the vocabulary in question", twin_majority),
     expected=Verdict.PROVED,
 )  # fmt: skip
@@ -846,7 +985,7 @@ DECODER_MAJORITY = Claim(
         counting(*DECODER), less(everything(*DECODER), times(2, DECODER[1].number))
     ),
     given=USUAL,
-    counterexample=Example(small),
+    counterexample=Example(SMALL),
     correction=Correction(
         implies(counting(*DECODER), less(times(2, DECODER[1].number), everything(*DECODER))),
         counted(DECODER, prove_minority),

@@ -29,6 +29,8 @@ AT_LEAST = {
     "A10": 1,  # one head's rows
     "A11": 3,  # no output matrix; biases in a layer that has none; the key width for the values
     "A12": 1,  # a single head without its output matrix
+    "A13": 8,  # projections, scaling, divisions or heads that are not counted; another crossover
+    "A14": 3,  # exactly as many operations; another factor
     "A15": 2,  # exponents without their factor 2; all sines before all cosines
     "A16": 2,  # frequencies with a common period; positions that are real numbers
     "A17": 1,  # a sign in the addition formula of the cosine
@@ -41,6 +43,7 @@ AT_LEAST = {
     "A24": 1,  # a widened matrix of full rank
     "A25": 1,  # the network along the axis of the tokens
     "A26": 2,  # one matrix of two; no biases counted where there are some
+    "A27": 8,  # cross-attention, embedding or biases that are forgotten
     "B05": 3,  # columns dealt out; the input split before a projection by any matrix
     "B06": 2,  # one softmax for all heads; the weights of one head for all
     "B07": 3,  # reshaped at once; columns dealt out
@@ -48,6 +51,7 @@ AT_LEAST = {
     "B10": 3,  # opposite is not the negative, and not the rest to 1
     "B11": 3,  # one head of the old width; maps averaged
     "B14": 2,  # the product in the other order; the first bias forgotten
+    "B24": 2,  # an embedding that is dropped; twice as many words
     "B25": 1,  # another hidden width
     "B26": 5,  # biases dropped; ReLU in the wrong place; a transpose left out; counts of these
     "B33": 1,  # an output that is not as wide as the input

@@ -98,9 +98,6 @@ def of_all(groups, q):
 FFN, ALL, STACK, BOTH, WORDS = P.FFN, P.ALL, P.STACK, P.BOTH_STACKS, P.WITH_WORDS
 above, below = P.encoder_fraction
 MUTANTS = {
-    "two thirds: nothing added": mutant(
-        P.TWO_THIRDS, given=(*P.TWO_THIRDS.given, Given(equal(0, 0)))
-    ),
     "two thirds: a half": mutant(
         P.TWO_THIRDS,
         statement=equal(FFN, times(Fraction(1, 2), plus(ALL, P.rest))),
@@ -138,23 +135,11 @@ MUTANTS = {
         P.DECODER_BLOCK, equal(share(P.DECODER), over(above, below))
     ),
     "decoder: just a half": beyond(P.DECODER_BLOCK, of_all(P.DECODER, Fraction(1, 2))),
-    "half: two thirds": beyond(P.HALF, of_all(P.BARE_DECODER, Fraction(2, 3))),
-    "half: biases": mutant(P.HALF, statement=P.claimed_share(P.DECODER, Fraction(1, 2))),
     "stacks: a half": beyond(P.STACKS, of_all(BOTH, Fraction(1, 2))),
-    "stacks: two thirds": beyond(P.STACKS, of_all(BOTH, Fraction(2, 3))),
     "stacks: not four times": mutant(P.STACKS, given=without(P.STACKS, 2)),
-    "words: embedding dropped": beyond(P.WORDS, of_all(WORDS, Fraction(4, 7))),
-    "words: counted twice": beyond(
-        P.WORDS,
-        equal(
-            share(WORDS),
-            over(times(16, layers, d), plus(times(28, layers, d), times(2, vocabulary))),
-        ),
-    ),
     "base: two thirds": mutant(P.BASE_SHARE),
     "base: one off": beyond(P.BASE_SHARE, equal(P.BASE_MODEL[1].number, 25_196_545)),
     "gpt3: above": beyond(P.GPT3_SHARE, less(Fraction(2, 3), share(P.GPT3_MODEL))),
-    "majority: nothing added": mutant(P.MAJORITY, given=(*P.USUAL, Given(equal(0, 0)))),
     "majority: twice as many words": mutant(
         P.MAJORITY,
         added=(Added(less(vocabulary, times(8, layers, d)), P.MAJORITY.added[0].counterexample),),
@@ -162,9 +147,6 @@ MUTANTS = {
     ),
     "majority iff: at most": beyond(
         P.MAJORITY_IFF, iff(most(STACK), less(vocabulary, plus(times(4, layers, d), 1)))
-    ),
-    "majority iff: 8 L d": beyond(
-        P.MAJORITY_IFF, iff(most(STACK), less(vocabulary, times(8, layers, d)))
     ),
     "majority iff: embedding dropped": beyond(P.MAJORITY_IFF, most(STACK)),
     "everything: without the biases": beyond(
