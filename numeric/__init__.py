@@ -153,6 +153,7 @@ from numeric.transformer import (
     transformer_vjp,
 )
 from numeric.trees import leaves, map_leaves
+from numeric.weight_files import load_safetensors, save_safetensors
 from numeric.weights import (
     FeedForwardWeights,
     GatedFeedForwardWeights,
@@ -248,6 +249,7 @@ __all__ = [
     "leaves",
     "linear",
     "linear_vjp",
+    "load_safetensors",
     "log_softmax",
     "log_softmax_vjp",
     "map_leaves",
@@ -277,6 +279,7 @@ __all__ = [
     "rotary_encoding_vjp",
     "sample_dot_products",
     "sample_moments",
+    "save_safetensors",
     "scaled_dot_product_attention",
     "scaled_dot_product_attention_vjp",
     "scaled_scores",
