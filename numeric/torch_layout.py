@@ -111,7 +111,7 @@ def checked(state: State, layout: Layout) -> dict[str, Array]:
 
 def _array(name: str, values: npt.ArrayLike) -> Array:
     try:
-        array = np.array(values)
+        array = np.asarray(values).copy()
     except (TypeError, ValueError, RuntimeError) as error:  # tensors raise all of these
         raise ValueError(f"{name} cannot be read as an array: {error}") from error
     if array.dtype.kind not in "fiu":
