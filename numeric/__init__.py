@@ -113,7 +113,14 @@ from numeric.normalization import (
     rms_norm,
     rms_norm_vjp,
 )
-from numeric.operations import count_attention, count_feed_forward
+from numeric.operations import (
+    count_attention,
+    count_feed_forward,
+    count_gated_feed_forward,
+    count_layer_norm,
+    count_linear,
+    count_rms_norm,
+)
 from numeric.optimizers import AdamState, adam_step, sgd_step
 from numeric.positional import frequencies, position_encoding, position_encoding_vjp, shift_matrix
 from numeric.residual import (
@@ -201,6 +208,10 @@ __all__ = [
     "concat_heads",
     "count_attention",
     "count_feed_forward",
+    "count_gated_feed_forward",
+    "count_layer_norm",
+    "count_linear",
+    "count_rms_norm",
     "cross_entropy",
     "cross_entropy_vjp",
     "decoder",

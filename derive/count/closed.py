@@ -147,14 +147,26 @@ def polynomial(t: Term) -> Polynomial:
                 _accumulate(out, polynomial(c))
             return out
         case "mul":
-            out = {(): 1}
-            for c in t.children:
-                out = _times(out, polynomial(c))
-            return out
+            return _product_of(t.children)
         case "pow":
             return _power(polynomial(t.children[0]), t.data, t)
         case _:
             raise ValueError(f"{T.show(t)} is not a polynomial in sizes")
+
+
+def _product_of(factors: Sequence[Term]) -> Polynomial:
+    """Plain sizes first, which make one monomial; what is left is multiplied out."""
+    exponents: dict[Term, int] = {}
+    others = []
+    for t in factors:
+        if t.op == "var":
+            exponents[t] = exponents.get(t, 0) + 1
+        else:
+            others.append(t)
+    out: Polynomial = {tuple(sorted(exponents.items(), key=_rank_of_power)): 1}
+    for t in others:
+        out = _times(out, polynomial(t))
+    return out
 
 
 def _plain(q: Fraction) -> int | Fraction:
@@ -195,7 +207,7 @@ def _product(a: Monomial, b: Monomial) -> Monomial:
     exponents = dict(a)
     for x, e in b:
         exponents[x] = exponents.get(x, 0) + e
-    return tuple(sorted(((x, e) for x, e in exponents.items() if e), key=lambda p: _rank(p[0])))
+    return tuple(sorted(((x, e) for x, e in exponents.items() if e), key=_rank_of_power))
 
 
 _RANKS = {x: (k, "") for k, x in enumerate(sizes.MEANINGS)}
@@ -203,6 +215,10 @@ _RANKS = {x: (k, "") for k, x in enumerate(sizes.MEANINGS)}
 
 def _rank(x: Term) -> tuple[int, str]:
     return _RANKS.get(x) or (len(_RANKS), str(x.data[0]))
+
+
+def _rank_of_power(power: tuple[Term, int]) -> tuple[int, str]:
+    return _rank(power[0])
 
 
 def written(p: Polynomial) -> Term:

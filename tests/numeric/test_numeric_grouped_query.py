@@ -118,7 +118,12 @@ def test_heads_that_do_not_fit(queries, keys, values, message):
         grouped_query_attention_vjp(*arrays, np.zeros((4, 3, 2)))
 
 
-def test_operations_are_counted_for_one_head_each_only(rng):
-    weights = MultiHeadWeights.init(rng, 4, 2, g=1)
-    with pytest.raises(ValueError, match="weights has g=1 heads of keys; expected h=2"):
-        count_attention(np.ones((2, 4)), np.ones((2, 4)), weights)
+def test_shared_keys_are_counted_once(rng):
+    """The layer is computed as it is, and keys and values cost what they cost two heads."""
+    weights = MultiHeadWeights.init(rng, 12, 6, g=2)
+    x = rng.standard_normal((3, 12))
+    output, stages = count_attention(x, x, weights)
+    np.testing.assert_allclose(output, multi_head_attention(x, x, x, weights), atol=1e-13)
+    assert stages["keys"] == stages["values"] == {"multiply": 3 * 12 * 4, "add": 3 * 11 * 4}
+    assert stages["queries"]["multiply"] == 3 * 12 * 12
+    assert stages["scores"]["multiply"] == 6 * 3 * 3 * 2

@@ -9,11 +9,20 @@ import pytest
 
 from numeric import (
     FeedForwardWeights,
+    GatedFeedForwardWeights,
     MultiHeadWeights,
     count_attention,
     count_feed_forward,
+    count_gated_feed_forward,
+    count_layer_norm,
+    count_linear,
+    count_rms_norm,
     feed_forward,
+    gated_feed_forward,
+    layer_norm,
+    linear,
     multi_head_attention,
+    rms_norm,
 )
 from numeric.operations import _Counted, _dot
 
@@ -69,3 +78,46 @@ def test_a_wrong_shape_is_refused(rng):
     w = MultiHeadWeights.init(rng, 6, 2)
     with pytest.raises(ValueError, match="key_input has shape"):
         count_attention(np.ones((2, 6)), np.ones((3, 5)), w)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_gated_feed_forward_is_that_of_the_layer(rng, bias):
+    w, x = GatedFeedForwardWeights.init(rng, 3, 5, bias=bias), rng.standard_normal((4, 3))
+    output, stages = count_gated_feed_forward(x, w)
+    np.testing.assert_allclose(output, gated_feed_forward(x, w), atol=1e-14)
+    assert stages["gate"] == stages["up"] == {"multiply": 60, "add": 60 if bias else 40}
+    assert stages["silu"] == {"activation": 20}
+    assert stages["gating"] == {"multiply": 20}
+    assert stages["down"] == {"multiply": 60, "add": 60 if bias else 48}
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_linear_map_is_counted(rng, bias):
+    x, w = rng.standard_normal((4, 3)), rng.standard_normal((3, 5))
+    b = rng.standard_normal(5) if bias else None
+    output, counter = count_linear(x, w, b)
+    np.testing.assert_allclose(output, linear(x, w, b), atol=1e-14)
+    assert counter == {"multiply": 60, "add": 60 if bias else 40}
+
+
+def test_norms_are_counted(rng):
+    x, gamma, beta = rng.standard_normal((4, 3)), rng.standard_normal(3), rng.standard_normal(3)
+    output, counter = count_layer_norm(x, gamma, beta, epsilon=0.1)
+    np.testing.assert_allclose(output, layer_norm(x, gamma, beta, epsilon=0.1), atol=1e-14)
+    assert counter == {"add": 4 * (2 + 2 + 1 + 3), "subtract": 12, "multiply": 24,
+                       "divide": 4 * 5, "root": 4}  # fmt: skip
+    output, counter = count_rms_norm(x, gamma, epsilon=0.1)
+    np.testing.assert_allclose(output, rms_norm(x, gamma, epsilon=0.1), atol=1e-14)
+    assert counter == {"add": 4 * 3, "multiply": 24, "divide": 4 * 4, "root": 4}
+
+
+def test_other_shapes_are_refused(rng):
+    x = np.ones((2, 4))
+    for refused in (
+        lambda: count_linear(x, np.ones((3, 5))),
+        lambda: count_layer_norm(x, np.ones(3), np.ones(3), epsilon=0.1),
+        lambda: count_rms_norm(x, np.ones(3), epsilon=0.1),
+        lambda: count_gated_feed_forward(x, GatedFeedForwardWeights.init(rng, 3, 5)),
+    ):
+        with pytest.raises(ValueError, match="x has shape"):
+            refused()
