@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Claim, Correction, Example, Given
+from derive.claim import Claim, Correction, Example, Given, Mutation
 from derive.claims import INTERVIEW
 from derive.claims._dimension import null_vector_law, outside
 from derive.claims._network import (
@@ -221,15 +221,17 @@ def points_apart(p: Prover, goal: Term) -> Theorem:
     return p.trivial(goal, p.at(ordered, earlier.children[0]))
 
 
-def twin_interpolation(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_interpolation(rng: np.random.Generator, missing: int = 0) -> Iterator[Trial]:
+    """The last units of the network may be missing."""
     from numeric import FeedForwardWeights, feed_forward
 
-    for count in (2, 3, 5, 9):
+    for count in (2, 3, 5, 9)[missing:]:
         at = np.cumsum(rng.uniform(0.5, 1.5, count)) - 2
         values = rng.standard_normal(count)
         slopes = np.diff(values) / np.diff(at)
-        weights = np.diff(slopes, prepend=0.0)
-        w = FeedForwardWeights(np.ones((1, count - 1)), weights[:, None], -at[:-1], values[:1])
+        units = count - 1 - missing
+        weights = np.diff(slopes, prepend=0.0)[:units, None]
+        w = FeedForwardWeights(np.ones((1, units)), weights, -at[:units], values[:1])
         yield agree(feed_forward(at[:, None], w)[:, 0], values, f"{count} points")
         fewer = np.maximum(at[:, None] - at[:-2], 0) if count > 2 else np.zeros((count, 0))
         ranks = [
@@ -237,6 +239,39 @@ def twin_interpolation(rng: np.random.Generator) -> Iterator[Trial]:
             for units in (np.maximum(at[:, None] - at[:-1], 0), fewer)
         ]
         yield agree(ranks, [count, count - 1], "functions of the points, and with one unit less")
+
+
+def interpolation_mutations() -> tuple[Mutation, ...]:
+    def triangular(number: int, weight: Term) -> Example:
+        """The points (l, l (l + 1) / 2), whose slopes are l + 1, and as many units as given."""
+        at = T.bound(0)
+        return Example({
+            hinges: number, further: 0, xs: T.Lam(1, at),
+            ys: T.Lam(1, T.div(T.mul(at, T.add(at, T.ONE)), T.num(2))), ws: T.Lam(1, weight),
+        })  # fmt: skip
+
+    def meets(premises: Any, offset: int) -> Any:
+        at = hinges + offset
+        met = equal(hinge_network(xs[at], hinges + further), ys[at])
+        return implies(both(*premises), met)
+
+    slopes = forall(l, equal(ws[l + 1], rise(l + 1)))
+    return (
+        Mutation(
+            "one unit less is enough",
+            statement=meets((IN_ORDER, FIRST_WEIGHT, OTHER_WEIGHTS), 1),
+            counterexample=triangular(0, T.ONE),
+            twin=Twin(
+                "a network without its last unit at the points",
+                lambda rng: twin_interpolation(rng, missing=1),
+            ),
+        ),
+        Mutation(
+            "the weights are the slopes, not their changes",
+            statement=meets((IN_ORDER, FIRST_WEIGHT, slopes), 0),
+            counterexample=triangular(2, T.add(T.bound(0), T.ONE)),
+        ),
+    )
 
 
 INTERPOLATION = Claim(
@@ -254,6 +289,7 @@ INTERPOLATION = Claim(
     proof=prove_interpolation,
     defined=points_apart,
     twin=Twin("a network with these weights at the points, and ranks", twin_interpolation),
+    mutations=interpolation_mutations,
     remark=r"The network has $d_{\text{model}} = 1$, $W_1 = 1$, $b_1 = -x_j$, $W_2 = w_j$ and "
     r"$b_2 = y_0$. Its $N + k$ units meet the points $0, \dots, N + k$ exactly, whatever the $y$ "
     "are. Any finite list of different points can be put in order and continued.",
@@ -532,19 +568,43 @@ def prove_normalises(p: Prover) -> Theorem:
     return p.both(adds_up, p.for_all(moved_, u), relu_law)
 
 
-def twin_normalises(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_normalises(
+    rng: np.random.Generator, unmoved: Callable[[Any], Any] | None = None
+) -> Iterator[Trial]:
     from numeric import relu as relu_
     from numeric import softmax
 
+    ignores_shifts = unmoved or softmax
     for length in (1, 2, 3, 7):
         z = rng.standard_normal(length)
         yield differs(softmax(2 * z), 2 * softmax(z), by=0.1, what="softmax is not homogeneous")
         yield agree(softmax(z).sum(), 1.0, "sum of the weights")
-        yield agree(softmax(z + 1.7), softmax(z), "softmax of shifted logits")
+        yield agree(ignores_shifts(z + 1.7), ignores_shifts(z), "shifted logits")
         yield agree(relu_(2.5 * z), 2.5 * relu_(z), "ReLU of a multiple")
     z = np.array([-1.0, 0.5, 2.0])
     yield differs(relu_(z + 1), relu_(z), by=0.1, what="ReLU is not shift-invariant")
     yield differs(relu_(z).sum(), 1.0, by=0.1, what="ReLU does not normalise")
+
+
+def normalisation_mutations() -> tuple[Mutation, ...]:
+    def shifted_relu(rng: np.random.Generator) -> Iterator[Trial]:
+        from numeric import relu as relu_
+
+        yield from twin_normalises(rng, relu_)
+
+    return (
+        Mutation(
+            "ReLU ignores a common shift, as softmax does",
+            statement=equal(relu(plus(logits[u], shift)), relu(logits[u])),
+            counterexample=Example({m: 1, u: 0, logits: [0], shift: 1}),
+            twin=Twin("ReLU of shifted numbers", shifted_relu),
+        ),
+        Mutation(
+            "ReLU takes out factors of either sign",
+            statement=equal(relu(times(LAM, logits[u])), times(LAM, relu(logits[u]))),
+            counterexample=Example({m: 1, u: 0, logits: [1], LAM: -1}),
+        ),
+    )
 
 
 NORMALISATION = Claim(
@@ -560,6 +620,7 @@ NORMALISATION = Claim(
     counterexample=Example({m: 2, logits: [0, 0]}),
     correction=Correction(NORMALISES, prove_normalises),
     twin=Twin("softmax and ReLU of multiples and of shifted numbers", twin_normalises),
+    mutations=normalisation_mutations,
     remark="Both are non-linear and they differ: softmax normalises and ignores a common shift; "
     "ReLU works on each entry and takes positive factors out.",
     expected=Verdict.REFUTED,
@@ -610,8 +671,9 @@ def prove_centred(p: Prover) -> Theorem:
     )
 
 
-def twin_input(rng: np.random.Generator) -> Iterator[Trial]:
-    from numeric import MultiHeadWeights, self_attention
+def twin_input(rng: np.random.Generator, kept: float = 1.0) -> Iterator[Trial]:
+    """`kept` is the factor of the tokens in the residual sum."""
+    from numeric import MultiHeadWeights, layer_norm, self_attention
 
     for width, heads in ((12, 3), (4, 1), (2, 2)):
         tokens = rng.standard_normal((3, width))
@@ -619,8 +681,28 @@ def twin_input(rng: np.random.Generator) -> Iterator[Trial]:
         added = tokens + out
         centred = added - added.mean(-1, keepdims=True)
         inside = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 0.1)
-        yield differs(inside, out, by=1e-2, what=f"width {width}")
-        yield agree(inside.sum(-1), np.zeros(3), f"sums, width {width}")
+        plain = np.ones(width), np.zeros(width)
+        received = layer_norm(kept * tokens + out, *plain, epsilon=0.1)
+        yield agree(received, inside, f"LN(x + o), width {width}")
+        yield differs(received, out, by=1e-2, what=f"width {width}")
+        yield agree(received.sum(-1), np.zeros(3), f"sums, width {width}")
+
+
+def input_mutations() -> tuple[Mutation, ...]:
+    own_mean = over(total(attention[c], c), d)
+    own_spread = over(total(power(minus(attention[c], own_mean), 2), c), d)
+    own_root = positive("r_o")
+    return (
+        Mutation(
+            r"the block has no residual sum, and the network receives $\mathrm{LN}(o)$",
+            statement=equal(normalised(a), over(minus(attention[a], own_mean), own_root)),
+            given=(*INPUT.given, Given(equal(power(own_root, 2), plus(own_spread, epsilon)))),
+            counterexample=Example(
+                {d: 2, a: 0, x: [3, -3], attention: [0, 0], epsilon: 16, root: 5, own_root: 4}
+            ),
+            twin=Twin("LN(o) against LN(x + o)", lambda rng: twin_input(rng, kept=0.0)),
+        ),
+    )
 
 
 INPUT = Claim(
@@ -642,6 +724,7 @@ INPUT = Claim(
     ),
     correction=Correction(equal(total(normalised(a), a), 0), prove_centred),
     twin=Twin("LN(x + o) against o, and its sums", twin_input),
+    mutations=input_mutations,
     remark="Both orders of a block have the residual sum and a normalisation in between. With gain "
     "1 and offset 0 the entries of what the network receives add up to 0, which those of the "
     "output of attention need not do.",
@@ -703,6 +786,19 @@ def twin_readable(rng: np.random.Generator) -> Iterator[Trial]:
         yield agree(found, pick, "two keys", tolerance=1e-9)
 
 
+def readable_mutations() -> tuple[Mutation, ...]:
+    alike = {dim("d_v"): 1, e: 0, value_0: [1], value_1: [1], first_weight: 0, second_weight: 1}
+    return (
+        Mutation(
+            "two keys are enough, whether or not their values differ",
+            statement=implies(
+                equal(pair(first_weight), pair(second_weight)), equal(first_weight, second_weight)
+            ),
+            counterexample=Example(alike),
+        ),
+    )
+
+
 READABLE = Claim(
     id="feed-forward/weights-unreadable",
     title="The weights cannot be read off the output",
@@ -728,6 +824,7 @@ READABLE = Claim(
         (Given(negation(equal(value_0[e], value_1[e])), "two keys, whose values differ"),),
     ),
     twin=Twin("weights with one output, and two keys", twin_readable),
+    mutations=readable_mutations,
     remark="Three keys with values on a line are enough. With two keys whose values differ the "
     "weights can be computed from the output; in general as long as no value is an affine "
     "combination of the others.",

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive import latex
-from derive.claim import Claim, Given
+from derive import gradients, latex
+from derive.claim import Claim, Example, Given, Mutation
 from derive.claims import INTERVIEW
 from derive.claims._network import (
     SIZES,
@@ -41,9 +41,10 @@ from derive.claims._network import (
     x,
     zero_network,
 )
+from derive.counterexample import denied
 from derive.kernel import terms as T
-from derive.kernel.rules import Theorem
-from derive.kernel.terms import Term
+from derive.kernel.rules import Theorem, infer
+from derive.kernel.terms import Lam, Term
 from derive.language import (
     GradientIs,
     at_most,
@@ -55,6 +56,7 @@ from derive.language import (
     less,
     minus,
     natural,
+    negation,
     plus,
     power,
     real,
@@ -180,19 +182,67 @@ def through_gates(p: Prover, gates: Theorem, goal: Any, place: tuple[Any, ...]) 
     return p.note(theorem, "chain rule, with the gates in place of the slopes; the deltas contract")
 
 
+def no_gradient(p: Prover, target: Term) -> Theorem:
+    """Under the gates at the values, another gradient is claimed than that of the root form."""
+    z = real("z")
+    law = p.for_all(p.equal(relu(z), root_form(z), root_law(p), show=False), z)
+
+    def differ(goal: Term) -> Theorem:
+        *sizes, function, point, value = goal.children
+        rooted = p.replace(T.instantiate(function, ("_w",)), law)
+        same = infer("generalise-tensor", [rooted], "_w", len(sizes))
+        smooth = T.grad(sizes, same.conclusion.children[-1].children[1], point, value)
+        refuted = gradients.deny(smooth, p.trivial, lambda q: p.trivial(T.negate(q)))
+        with p.supposing(goal) as case:
+            moved_over = p.with_function(case, same)
+            absurd = infer("contradiction", [moved_over, refuted], T.negate(goal))
+        return infer("deny", [absurd], goal)
+
+    return denied(target.children[0], 1, differ)
+
+
 GATES = forall([t, j], sided(before(row(X, t), j), M[t, j]))
+
+
+def into_units(token: Any, unit: Any) -> Any:
+    """(W_2^T g)_unit."""
+    return total(times(W_2[a, unit], G[token, a]), a)
 
 
 def behind_units(token: Any, unit: Any) -> Any:
     """What comes back to a unit: its gate times (W_2^T g)_unit."""
-    return times(M[token, unit], total(times(W_2[a, unit], G[token, a]), a))
+    return times(M[token, unit], into_units(token, unit))
+
+
+#: Takes weights, tokens, gates and cotangents; gives the name of an argument and its gradient.
+Formula = Callable[[Any, Any, Any, Any], tuple[str, Any]]
+
+#: One open unit, at one token.
+ONE_UNIT_OPEN = {
+    n: 1, d: 1, f: 1, W_1: [[1]], b_1: [0], W_2: [[2]], b_2: [0], X: [[3]], G: [[5]], M: [[1]]
+}  # fmt: skip
 
 
 def gradient_claim(
     name: str, title: str, says: str, goal: Any, place: tuple[Any, ...], what: str,
-    entry: Callable[[Any, Any, Any, Any], Any],
+    entry: Formula, mistakes: Callable[[], tuple[tuple[str, Any, Formula], ...]],
 ) -> Claim:  # fmt: skip
-    """A gradient that needs the gates; `entry` gives the formula in NumPy."""
+    """A gradient that needs the gates; `entry` gives the formula in NumPy.
+
+    The mistakes are texts with the gradients that would then be claimed, in either form.
+    """
+
+    def made() -> tuple[Mutation, ...]:
+        return tuple(
+            Mutation(
+                text,
+                statement=implies(GATES, GradientIs(*goal.args[:3], value)),
+                counterexample=Example(ONE_UNIT_OPEN, no_gradient),
+                twin=Twin(f"{what}: feed_forward_vjp and the formula with the mistake",
+                          twin_of(formula)),
+            )
+            for text, value, formula in mistakes()
+        )  # fmt: skip
 
     def prove(p: Prover) -> Theorem:
         return p.suppose(
@@ -207,6 +257,7 @@ def gradient_claim(
         statement=implies(GATES, goal),
         proof=prove,
         twin=Twin(f"{what}: feed_forward_vjp, complex steps and the formula", twin_of(entry)),
+        mutations=made,
         remark=says,
         expected=Verdict.PROVED,
     )
@@ -228,9 +279,7 @@ def complex_slopes(loss: Callable[[Any], Any], at: Any) -> Any:
     return steps
 
 
-def twin_of(entry: Callable[[Any, Any, Any, Any], Any]) -> Callable[..., Iterator[Trial]]:
-    """`entry` takes weights, tokens, gates and cotangents; it gives a name and the gradient."""
-
+def twin_of(entry: Formula) -> Callable[..., Iterator[Trial]]:
     def trials(rng: np.random.Generator) -> Iterator[Trial]:
         from numeric import FeedForwardWeights, feed_forward, feed_forward_vjp
 
@@ -269,6 +318,13 @@ BY_INPUT = gradient_claim(
     (t, c),
     "the gradient by the tokens",
     lambda w, tokens, gates, g: ("x", (g @ w.w_2.T * gates) @ w.w_1.T),
+    lambda: (
+        (
+            r"the gate is open where the unit is off, at $h \le 0$",
+            total(times(W_1[j, c], minus(1, M[t, j]), into_units(t, j)), j),
+            lambda w, tokens, gates, g: ("x", (g @ w.w_2.T * (1 - gates)) @ w.w_1.T),
+        ),
+    ),
 )  # fmt: skip
 
 BY_FIRST = gradient_claim(
@@ -280,6 +336,15 @@ BY_FIRST = gradient_claim(
     (j, c),
     "the gradient by the first matrix",
     lambda w, tokens, gates, g: ("w_1", tokens.T @ (g @ w.w_2.T * gates)),
+    lambda: (
+        (
+            "the factor $x$ is left out",
+            total(behind_units(t, j), t),
+            lambda w, tokens, gates, g: (
+                "w_1", np.ones_like(tokens).T @ (g @ w.w_2.T * gates)
+            ),
+        ),
+    ),
 )  # fmt: skip
 
 BY_FIRST_BIAS = gradient_claim(
@@ -289,6 +354,13 @@ BY_FIRST_BIAS = gradient_claim(
     (j,),
     "the gradient by the first bias",
     lambda w, tokens, gates, g: ("b_1", (g @ w.w_2.T * gates).sum(axis=0)),
+    lambda: (
+        (
+            "the gate is open where the unit is off",
+            total(times(minus(1, M[t, j]), into_units(t, j)), t),
+            lambda w, tokens, gates, g: ("b_1", (g @ w.w_2.T * (1 - gates)).sum(axis=0)),
+        ),
+    ),
 )  # fmt: skip
 
 
@@ -303,6 +375,23 @@ def prove_second(p: Prover) -> Theorem:
     return p.note(p.with_partial(raw, value, a, j), "so this is the gradient")
 
 
+def second_mutations() -> tuple[Mutation, ...]:
+    shut = {**ONE_UNIT_OPEN, b_1: [-9]}
+    return (
+        Mutation(
+            "ReLU is left out of what the units pass on",
+            statement=GradientIs(
+                batch_loss(), W_2, (a, j), total(times(G[t, a], before(row(X, t), j)), t)
+            ),
+            counterexample=Example(shut),
+            twin=Twin(
+                "the gradient by the second matrix against that formula",
+                twin_of(lambda w, x_, gates, g: ("w_2", (x_ @ w.w_1 + w.b_1).T @ g)),
+            ),
+        ),
+    )
+
+
 BY_SECOND = Claim(
     id="feed-forward/gradient-second-matrix",
     title="Gradient by the second matrix",
@@ -315,6 +404,7 @@ BY_SECOND = Claim(
         "the gradient by the second matrix: feed_forward_vjp, complex steps and the formula",
         twin_of(lambda w, x_, gates, g: ("w_2", np.maximum(x_ @ w.w_1 + w.b_1, 0).T @ g)),
     ),
+    mutations=second_mutations,
     remark=r"For one token $\bar W_2 = g\,\mathrm{ReLU}(W_1 x + b_1)^\top$, also at the kinks.",
     expected=Verdict.PROVED,
 )  # fmt: skip
@@ -374,22 +464,50 @@ def prove_jacobian(p: Prover) -> Theorem:
     return p.note(p.for_all(theorem, t), r"in matrices, $W_2 D W_1$ for $s = t$, and 0 otherwise")
 
 
-def output_entry(w: Any, token: int, out: int) -> Callable[[Any], Any]:
+def output_entry(w: Any, token: int, out: int, first: Callable[[Any], Any]) -> Callable[[Any], Any]:
     from numeric import feed_forward
 
-    return lambda tokens: feed_forward(tokens, w)[token, out]
+    return lambda tokens: feed_forward(first(tokens), w)[token, out]
 
 
-def twin_jacobian(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_jacobian(
+    rng: np.random.Generator, first: Callable[[Any], Any] = lambda tokens: tokens
+) -> Iterator[Trial]:
+    """`first` is what the tokens pass in front of the network."""
     for w in networks(rng):
         tokens = rows_of(rng, w, 3)
         gates = (tokens @ w.w_1 + w.b_1 > 0).astype(float)
         for token in range(3):
             claimed = np.zeros((3, w.d_model, w.d_model))
             claimed[token] = (w.w_1 * gates[token]) @ w.w_2
-            entries = [output_entry(w, token, q) for q in range(w.d_model)]
+            entries = [output_entry(w, token, q, first) for q in range(w.d_model)]
             measured = np.stack([complex_slopes(g, tokens) for g in entries], axis=-1)
+            rest = np.arange(3) != token
+            yield agree(measured[rest], claimed[rest], f"rows other than {token}")
             yield agree(measured, claimed, f"output {token}, width {w.d_model}")
+
+
+def jacobian_mutations() -> tuple[Mutation, ...]:
+    def batch_normalised(tokens: Any) -> Any:
+        from numeric import batch_norm
+
+        width = tokens.shape[-1]
+        return batch_norm(tokens, np.ones(width), np.zeros(width), epsilon=0.1)
+
+    every_row = total(times(W_2[a, j], row_gate[j], W_1[j, c]), j)
+    two_tokens = {**ONE_UNIT_OPEN, n: 2, t: 0, a: 0, X: [[1], [1]], row_gate: [1]}
+    del two_tokens[G], two_tokens[M]
+    return (
+        Mutation(
+            "a position learns from every other one",
+            statement=implies(ROW_GATES, GradientIs(network(row(X, t), a), X, (s, c), every_row)),
+            counterexample=Example(two_tokens, no_gradient),
+            twin=Twin(
+                "partial derivatives of a network behind BatchNorm, which mixes the rows",
+                lambda rng: twin_jacobian(rng, batch_normalised),
+            ),
+        ),
+    )
 
 
 JACOBIAN = Claim(
@@ -410,6 +528,7 @@ JACOBIAN = Claim(
     ),
     proof=prove_jacobian,
     twin=Twin("all partial derivatives by complex steps", twin_jacobian),
+    mutations=jacobian_mutations,
     remark=r"What position $t$ learns of position $s$ it learns from attention.",
     expected=Verdict.PROVED,
 )  # fmt: skip
@@ -475,16 +594,40 @@ def zero_start(rng: np.random.Generator, width: int, hidden: int) -> Any:
     return FeedForwardWeights(zero.w_1, zero.w_2, zero.b_1, rng.standard_normal(width))
 
 
-def twin_zero_gradients(rng: np.random.Generator) -> Iterator[Trial]:
+Start = Callable[[np.random.Generator, int, int], Any]
+
+
+def twin_zero_gradients(rng: np.random.Generator, start: Start | None = None) -> Iterator[Trial]:
     from numeric import feed_forward_vjp
 
     for width, hidden in SIZES:
         tokens, cotangent = rng.standard_normal((2, 3, width))
-        w = zero_start(rng, width, hidden)
+        w = (start or zero_start)(rng, width, hidden)
         _, slopes = feed_forward_vjp(tokens, w, cotangent)
         for name in ("w_1", "b_1", "w_2"):
             yield agree(getattr(slopes, name), np.zeros_like(getattr(w, name)), name)
         yield agree(slopes.b_2, cotangent.sum(axis=0), "b_2")
+
+
+def zero_mutations() -> tuple[Mutation, ...]:
+    def first_matrix_random(rng: np.random.Generator, width: int, hidden: int) -> Any:
+        from numeric import FeedForwardWeights
+
+        zero = zero_start(rng, width, hidden)
+        return FeedForwardWeights(rng.standard_normal(zero.w_1.shape), zero.w_2, zero.b_1, zero.b_2)
+
+    zero = {**ONE_UNIT_OPEN, W_1: [[0]], W_2: [[0]]}
+    return (
+        Mutation(
+            "it is enough that $W_2$ is zero",
+            statement=implies(both(ALL_ZERO.args[1], ALL_ZERO.args[2]), ZERO_GRADIENTS[2]),
+            counterexample=Example({**zero, W_1: [[1]]}),
+            twin=Twin(
+                "feed_forward_vjp where only $W_2$ and the first bias are zero",
+                lambda rng: twin_zero_gradients(rng, first_matrix_random),
+            ),
+        ),
+    )
 
 
 ZERO_START = Claim(
@@ -498,6 +641,7 @@ ZERO_START = Claim(
     statement=implies(ALL_ZERO, both(*ZERO_GRADIENTS)),
     proof=prove_zero_gradients,
     twin=Twin("feed_forward_vjp at zero weights", twin_zero_gradients),
+    mutations=zero_mutations,
     remark="These are true derivatives, though every hidden unit is at its kink: the output does "
     r"not depend on the units while $W_2 = 0$.",
     expected=Verdict.PROVED,
@@ -599,13 +743,41 @@ def descended(rng: np.random.Generator, w: Any, steps: int) -> Any:
     return w
 
 
-def twin_stays_zero(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_stays_zero(
+    rng: np.random.Generator, moving: tuple[str, ...] = ("b_2",)
+) -> Iterator[Trial]:
     for width, hidden in SIZES:
         w = zero_start(rng, width, hidden)
         after = descended(rng, w, 4)
-        for name in ("w_1", "b_1", "w_2"):
-            yield agree(getattr(after, name), np.zeros_like(getattr(w, name)), name)
-        yield differs(after.b_2, w.b_2, by=1e-3, what="b_2 moves")
+        for name in ("w_1", "b_1", "w_2", "b_2"):
+            old, new = getattr(w, name), getattr(after, name)
+            if name in moving:
+                yield differs(new, old, by=1e-3, what=f"{name} moves")
+            else:
+                yield agree(new, np.zeros_like(old), name)
+
+
+def zero_start_mutations() -> tuple[Mutation, ...]:
+    moves = negation(forall([j, c], equal(W_1s[1, j, c], 0)))
+    one_everywhere = (sequence("D"), rate, Xs, Gs)
+    zero_everywhere = (W_1s, b_1s, W_2s)
+    return (
+        Mutation(
+            "$W_1$ learns in the first step",
+            statement=implies(nothing(0), moves),
+            counterexample=Example(
+                {
+                    n: 1, d: 1, f: 1,
+                    **{x: Lam(len(x.shape), T.ONE) for x in one_everywhere},
+                    **{x: Lam(len(x.shape), T.ZERO) for x in zero_everywhere},
+                }
+            ),
+            twin=Twin(
+                "whether the first matrix moves in steps of gradient descent from zero",
+                lambda rng: twin_stays_zero(rng, ("b_2", "w_1")),
+            ),
+        ),
+    )  # fmt: skip
 
 
 STAYS_ZERO = Claim(
@@ -620,6 +792,7 @@ STAYS_ZERO = Claim(
     given=DESCENT,
     proof=prove_stays_zero,
     twin=Twin("weights after steps of gradient descent from zero", twin_stays_zero),
+    mutations=zero_start_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 

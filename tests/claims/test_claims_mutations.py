@@ -51,10 +51,15 @@ AT_LEAST = {
     "B10": 3,  # opposite is not the negative, and not the rest to 1
     "B11": 3,  # one head of the old width; maps averaged
     "B14": 2,  # the product in the other order; the first bias forgotten
+    "B20": 1,  # ReLU of shifted numbers
+    "B21": 1,  # one unit less
+    "B22": 1,  # BatchNorm in front, which couples the rows
+    "B23": 1,  # a block without its residual sum
     "B24": 2,  # an embedding that is dropped; twice as many words
     "B25": 1,  # another hidden width
     "B26": 5,  # biases dropped; ReLU in the wrong place; a transpose left out; counts of these
     "B33": 1,  # an output that is not as wide as the input
+    "B39": 5,  # gates on the wrong side; a first matrix that learns from zero
     "B45": 1,  # a hidden width that is built in
 }  # fmt: skip
 #: How many mistaken statements of a claim are not refuted, but only not provable.
