@@ -1,7 +1,8 @@
 """Closed forms: the sum over a list of tensors as a polynomial in the sizes, proved by the kernel.
 
 The polynomial is collected here by ordinary means, which may be wrong without harm: a `Closed`
-holds a theorem of the kernel that the sum over layers and entries is this polynomial.
+holds a theorem of the kernel that the sum over layers and entries is this polynomial, whose log the
+checker has replayed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from math import prod
 from derive.count import sizes
 from derive.count.description import Shape, Stage, Tensor, Work, summed
 from derive.kernel import terms as T
+from derive.kernel.check import check
+from derive.kernel.log import write
 from derive.kernel.rules import Theorem, infer
 from derive.kernel.terms import Term
 
@@ -54,6 +57,34 @@ class Closed:
         return int(found)
 
 
+@dataclass(frozen=True)
+class Share:
+    """The theorem that one sum divided by another is one closed form divided by the other."""
+
+    theorem: Theorem
+    part: Closed
+    whole: Closed
+
+    @property
+    def term(self) -> Term:
+        return self.theorem.conclusion.children[1]
+
+    def at(self, values: Sizes) -> Fraction:
+        """The share at these sizes, which has to be that of the two numbers."""
+        found = value(self.term, values)
+        if found != Fraction(self.part.at(values), self.whole.at(values)):
+            raise ValueError(f"{T.show(self.term)}: {found} is not the share of the two numbers")
+        return found
+
+
+def share(part: Closed, whole: Closed) -> Share:
+    """The share of a sum in another, with its proof."""
+    sums, forms = (
+        T.div(*(c.theorem.conclusion.children[side] for c in (part, whole))) for side in (0, 1)
+    )
+    return Share(_theorem(sums, forms), part, whole)
+
+
 def of_tensors(tensors: Iterable[Tensor], each: Term = T.ONE) -> Closed:
     """How many entries the tensors have (times `each`)."""
     return proved([Summand(t.copies, t.shape, each) for t in tensors])
@@ -80,8 +111,14 @@ def operations(work: Work, kind: str) -> Term | None:
 
 def proved(summands: Sequence[Summand]) -> Closed:
     """The closed form of a sum over entries, with its proof."""
-    goal = T.eq(written_sum(summands), collected(summands))
-    return Closed(infer("linear-combination", [], goal, 0, ()), tuple(summands))
+    return Closed(_theorem(written_sum(summands), collected(summands)), tuple(summands))
+
+
+def _theorem(a: Term, b: Term) -> Theorem:
+    """a = b by ring laws and sums; its log is replayed before anything is said of it."""
+    theorem = infer("linear-combination", [], T.eq(a, b), 0, ())
+    check(write("proof", theorem.conclusion, [theorem]))
+    return theorem
 
 
 def written_sum(summands: Sequence[Summand]) -> Term:

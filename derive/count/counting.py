@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Final
 
 from derive.count import closed
-from derive.count.closed import Closed
+from derive.count.closed import Closed, Share
 from derive.count.description import KINDS, Architecture, Stage, Tensor, Work
 from derive.count.models import Model
 from derive.kernel.terms import Term
@@ -81,9 +81,14 @@ class Count:
             return None
         return self.quantity(t.used for t in weights)
 
-    @property
+    @cached_property
+    def share(self) -> Share:
+        """The feed-forward networks in all parameters, as a closed form."""
+        return closed.share(self.components[FEED_FORWARD].closed, self.total.closed)
+
+    @cached_property
     def ffn_share(self) -> Fraction:
-        return Fraction(self.components[FEED_FORWARD].number, self.total.number)
+        return self.share.at(self.values)
 
     @cached_property
     def forward(self) -> Operations:

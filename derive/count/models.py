@@ -58,7 +58,8 @@ def _gpt2(k: Keys) -> Model:
     k.refuse("add_cross_attention", False)
     width, count = k.size("n_embd", "hidden_size", default=768), _gpt_heads(k)
     k.divides(("n_head", count), ("n_embd", width))
-    context = k.size("n_positions", "n_ctx", "max_position_embeddings", default=1024)
+    old_name = ("n_ctx",) if "n_positions" not in k.values else ()  # the library ignores it
+    context = k.size("n_positions", *old_name, "max_position_embeddings", default=1024)
     options = GptOptions(tied=k.flag("tie_word_embeddings", True))
     return _gpt(k, families.gpt(options), width, count, k.optional_size("n_inner"), 50257, context)
 
@@ -320,7 +321,10 @@ def _model(k: Keys, found: Architecture, values: Mapping[Term, int], context: in
                  defaults=k.defaults, **more)  # fmt: skip
 
 
-_BYTES: Final = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+_BYTES: Final = {
+    "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1,
+    "int8": 1, "uint8": 1,
+}  # fmt: skip
 
 
 def _dtype(k: Keys) -> str:

@@ -76,6 +76,7 @@ def as_object(c: Count) -> dict[str, Any]:
         "bytes_per_number": c.bytes,
         "closed_forms": {
             "total": latex.latex(c.total.closed.term),
+            "ffn_share": latex.latex(c.share.term),
             "components": {n: latex.latex(q.closed.term) for n, q in c.components.items()},
             "forward": latex.latex(c.forward.leading.closed.term),
             "training": latex.latex(c.training.leading.closed.term),
@@ -155,7 +156,9 @@ def _parameters(c: Count, style: Style) -> list[str]:
         lines.append(_row("used by one token", grouped(c.active.number)))
     lines += _formula("total = ", c.total, style)
     part, whole = grouped(c.components[FEED_FORWARD].number), grouped(c.total.number)
-    return [*lines, "", f"Feed-forward share  {part} / {whole} = {percent(c.ffn_share)}"]
+    lines += ["", f"Feed-forward share  {part} / {whole} = {percent(c.ffn_share)}"]
+    shown = style.math(latex.latex(c.share.term))
+    return [*lines, *wrap_formula(f"= {shown}", "  ", "    ", WIDTH)]
 
 
 def _formula(label: str, q: Quantity, style: Style) -> list[str]:

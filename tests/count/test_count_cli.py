@@ -44,6 +44,7 @@ def test_json(capsys, tmp_path) -> None:
     assert found["kv_cache_bytes_per_token"] == 2 * 2 * 12 * 768
     assert any(c.startswith("biases: ") for c in found["conventions"])
     assert found["closed_forms"]["components"]["attention"].startswith("L")
+    assert found["closed_forms"]["ffn_share"].startswith(r"\frac")
 
 
 def test_operations_in_json(capsys, tmp_path) -> None:

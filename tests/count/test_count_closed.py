@@ -124,6 +124,28 @@ def test_missing_and_broken_sizes_are_refused() -> None:
         closed.polynomial(T.inv(T.add(d, T.ONE)))
 
 
+def test_a_share_is_that_of_the_two_numbers() -> None:
+    part = closed.of_tensors([Tensor("a", "a", (d, d), (L,))])
+    whole = closed.of_tensors([Tensor("a", "a", (d, d), (L,)), Tensor("b", "b", (d,))])
+    share = closed.share(part, whole)
+    assert share.at({d: 3, L: 2}) == Fraction(18, 21)
+    with pytest.raises(ValueError, match="is not the share of the two numbers"):
+        replace(share, whole=part).at({d: 3, L: 2})
+    with pytest.raises(ValueError, match="adds up to"):
+        replace(share, part=replace(part, summands=whole.summands)).at({d: 3, L: 2})
+
+
+def test_a_theorem_that_the_checker_refuses_is_not_taken(monkeypatch) -> None:
+    """The closed form is there only if its log was replayed."""
+
+    def refuse(log) -> None:
+        raise Refused("replay", str(log["kind"]))
+
+    monkeypatch.setattr(closed, "check", refuse)
+    with pytest.raises(Refused, match="proof"):
+        closed.of_tensors([Tensor("a", "a", (d, d), (L,))])
+
+
 def test_a_forgotten_tensor_changes_the_total() -> None:
     architecture = families.gpt()
     values = dict.fromkeys(sizes.MEANINGS, 2)

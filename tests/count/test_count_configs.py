@@ -59,7 +59,8 @@ def test_sizes_of_any_magnitude_are_exact() -> None:
 @pytest.mark.parametrize(("changes", "difference"), [
     ({"n_inner": 1}, -12 * (2 * 768 + 1) * 3071), ({"tie_word_embeddings": False}, 50257 * 768),
     ({"n_positions": 1}, -1023 * 768), ({"n_ctx": 1, "n_positions": 1}, -1023 * 768),
-    ({"n_inner": None}, 0), ({"hidden_size": 768}, 0),
+    ({"n_ctx": 5}, -1019 * 768), ({"n_ctx": 5, "n_positions": 1024}, 0), ({"n_inner": None}, 0),
+    ({"hidden_size": 768}, 0),
 ])  # fmt: skip
 def test_keys_of_gpt2(changes: dict[str, Any], difference: int) -> None:
     changed = total(**{"model_type": "gpt2", **changes}) - 124439808
