@@ -57,7 +57,8 @@ class Quantity:
 
     @property
     def definition(self) -> Notation:
-        return Notation(T.eq(self.number, closed.written_sum(self.listed)), self.what)
+        """What the number is: for every step the entries of its result, times what one takes."""
+        return Notation(T.eq(self.number, closed.products(self.listed)), self.what)
 
 
 def quantity(symbol: str, what: str, listed: Sequence[Summand]) -> Quantity:
@@ -66,7 +67,7 @@ def quantity(symbol: str, what: str, listed: Sequence[Summand]) -> Quantity:
 
 def prove_quantity(p: Prover, q: Quantity, definition: Theorem) -> Theorem:
     return p.equal(
-        q.number, q.closed, (1, definition), reason="entry by entry, added up and collected"
+        q.number, q.closed, (1, definition), reason="summed over the layers and collected"
     )
 
 

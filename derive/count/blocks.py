@@ -147,10 +147,11 @@ class Heads:
     v_width: Term
     o_width: Term
 
-    @property
-    def group(self) -> Term:
-        """How many heads of queries share one of keys and values."""
-        return T.div(self.heads, self.kv_heads)
+    def rows_that_meet(self, queries: Term) -> Term:
+        """How many rows of queries meet one key: those of all heads that share it."""
+        if self.heads is self.kv_heads:
+            return queries
+        return T.mul(queries, T.div(self.heads, self.kv_heads))
 
 
 def equal_heads(heads: Term, width: Term) -> Heads:
@@ -225,7 +226,7 @@ def _scores(
     part = step(
         "scores", component, dots(square, by.d_k),
         dots((queries, by.q_width), keys),
-        dots((keys, by.k_width), T.mul(queries, by.group)),
+        dots((keys, by.k_width), by.rows_that_meet(queries)),
     )  # fmt: skip
     if scaled:
         part += step("scaling", component, every(*square, multiply=1), every(*square, multiply=1))
@@ -248,7 +249,7 @@ def _weighted_sums(by: Heads, queries: Term, keys: Term, component: str) -> Part
     return step(
         "weighted sums", component, dots((queries, by.o_width), keys),
         dots((by.heads, queries, keys), by.d_v),
-        dots((keys, by.v_width), T.mul(queries, by.group)),
+        dots((keys, by.v_width), by.rows_that_meet(queries)),
     )  # fmt: skip
 
 
