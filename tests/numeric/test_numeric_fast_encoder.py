@@ -1,0 +1,149 @@
+"""The fast encoder layer agrees with the plain one, which is its specification."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from numeric import causal_mask, encoder_layer, encoder_layer_vjp, padding_mask
+from numeric.fast_encoder import FastEncoderLayer, _are_small
+from numeric.layer_weights import EncoderLayerWeights, LayerNormWeights
+from numeric.trees import leaves, map_leaves
+
+SHAPES = [(7, 12), (2, 5, 12), (2, 3, 4, 12), (1, 12), (300, 12), (0, 3, 12)]
+MASKS = {
+    "none": lambda shape: None,
+    "causal": lambda shape: causal_mask(shape[-2]),
+    "without a key": lambda shape: causal_mask(shape[-2], offset=-1),
+    "padding": lambda shape: padding_mask(np.arange(shape[-2]) % 2 == np.zeros((*shape[:-2], 1))),
+}
+
+
+def drawn(dtype=np.float64, scale=1.0):
+    rng = np.random.default_rng(5)
+    weights = EncoderLayerWeights.init(rng, 12, 3, 20)
+    norms = [LayerNormWeights(*rng.standard_normal((2, 12))) for _ in range(2)]
+    weights = replace(weights, attention_norm=norms[0], feed_forward_norm=norms[1])
+    return map_leaves(lambda a: (scale * a).astype(dtype), weights)
+
+
+def assert_agrees(layer, weights, shape, mask, tolerance):
+    rng = np.random.default_rng([7, *shape])
+    dtype = weights.attention.w_q.dtype
+    x, g = (rng.standard_normal(shape).astype(dtype) for _ in range(2))
+    output = layer.forward(x, mask=mask)
+    assert output.dtype == dtype
+    np.testing.assert_allclose(output, encoder_layer(x, weights, mask=mask), **tolerance)
+    found_x, found = layer.backward(g)
+    wanted_x, wanted = encoder_layer_vjp(x, weights, g, mask=mask)
+    assert type(found) is EncoderLayerWeights
+    for a, b in zip([found_x, *leaves(found)], [wanted_x, *leaves(wanted)], strict=True):
+        assert (a.shape, a.dtype) == (b.shape, dtype)
+        scale = np.abs(b).max(initial=1)
+        np.testing.assert_allclose(a / scale, b / scale, **tolerance)
+
+
+EXACT = {"rtol": 0, "atol": 1e-13}
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_it_is_the_plain_layer(shape, mask):
+    weights = drawn()
+    assert_agrees(FastEncoderLayer(weights), weights, shape, MASKS[mask](shape), EXACT)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_it_is_the_plain_layer_in_float32(shape):
+    weights = drawn(np.float32)
+    assert_agrees(FastEncoderLayer(weights), weights, shape, None, {"rtol": 0, "atol": 2e-5})
+
+
+def test_scores_that_would_leave_the_range_of_exp():
+    weights = drawn(scale=30)
+    layer = FastEncoderLayer(weights)
+    assert_agrees(layer, weights, (6, 12), None, {"rtol": 0, "atol": 1e-9})
+    assert np.abs(layer._arrays["top"]).max() > 1000
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_small_scores_need_no_shift(dtype):
+    """Just inside the limit neither a sum of exponentials overflows nor a row of them vanishes."""
+    limit = np.log(np.finfo(dtype).max) / 2
+    q = np.full((1, 1), np.sqrt(0.99 * limit), dtype)
+    assert _are_small(q, q)
+    assert not _are_small(q, 1.02 * q)
+    extremes = np.exp(np.array([-limit, limit], dtype))
+    assert np.isfinite(extremes * 2**40).all()
+    assert extremes.min() > 2**20 * np.finfo(dtype).tiny
+
+
+def test_one_layer_serves_many_shapes_in_turn():
+    weights = drawn()
+    layer = FastEncoderLayer(weights)
+    for shape in (*SHAPES, *SHAPES[::-1]):
+        for mask in MASKS.values():
+            assert_agrees(layer, weights, shape, mask(shape), EXACT)
+
+
+def test_backward_is_that_of_the_last_forward_and_may_be_repeated():
+    weights, rng = drawn(), np.random.default_rng(0)
+    layer = FastEncoderLayer(weights)
+    x, y, g = rng.standard_normal((3, 2, 5, 12))
+    layer.forward(x)
+    layer.forward(y)
+    for _ in range(2):
+        found = layer.backward(g)[0]
+        np.testing.assert_allclose(found, encoder_layer_vjp(y, weights, g)[0], **EXACT)
+
+
+def test_inputs_are_left_alone():
+    weights, rng = drawn(), np.random.default_rng(0)
+    x, g = rng.standard_normal((2, 3, 12))
+    kept = x.copy(), g.copy(), map_leaves(np.copy, weights)
+    layer = FastEncoderLayer(weights)
+    layer.forward(x)
+    layer.backward(g)
+    for a, b in zip([x, g, *leaves(weights)], [kept[0], kept[1], *leaves(kept[2])], strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_strided_inputs():
+    weights, rng = drawn(), np.random.default_rng(0)
+    x, g = rng.standard_normal((2, 12, 8)).swapaxes(1, 2)[:, ::2]
+    layer = FastEncoderLayer(weights)
+    np.testing.assert_allclose(layer.forward(x), encoder_layer(x, weights), **EXACT)
+    np.testing.assert_allclose(layer.backward(g)[0], encoder_layer_vjp(x, weights, g)[0], **EXACT)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_no_number_is_refused(bad):
+    x = np.ones((3, 12))
+    x[1, 2] = bad
+    with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="nan or"):
+        FastEncoderLayer(drawn()).forward(x)
+
+
+def test_other_layers_are_refused():
+    weights = drawn()
+    others = [
+        EncoderLayerWeights.init(np.random.default_rng(0), 12, 3, 20, bias=False),
+        replace(weights, attention=replace(weights.attention, b_k=None)),
+        replace(weights, attention_norm=replace(weights.attention_norm, beta=None)),
+    ]
+    for other in others:
+        with pytest.raises(ValueError, match="not a layer of the original Transformer"):
+            FastEncoderLayer(other)
+
+
+def test_bad_shapes_are_named():
+    layer = FastEncoderLayer(drawn())
+    with pytest.raises(
+        ValueError, match=r"x has shape \(3, 11\); expected \(\.\.\., n, d_model=12"
+    ):
+        layer.forward(np.ones((3, 11)))
+    layer.forward(np.ones((3, 12)))
+    with pytest.raises(ValueError, match=r"cotangent has shape \(2, 12\); expected \(3, 12\)"):
+        layer.backward(np.ones((2, 12)))
