@@ -207,7 +207,7 @@ def list_claims(claims: Sequence[Claim], style: Style) -> str:
 def _listed(claim: Claim, style: Style) -> list[str]:
     room = WIDTH - 2 - columns(claim.id)
     places = " ".join(claim.source.places)
-    first = f"  {claim.id}{style.plain(places):>{room}}"
+    first = f"  {claim.id}{style.plain(places):>{room}}".rstrip()
     if columns(places) > room - 2:
         first = f"  {claim.id}"
         return [first, *wrap(places, "      "), *wrap(style.prose(claim.title), "      ")]
@@ -226,11 +226,16 @@ def list_places(
         here = about(place, results)
         wide = max((columns(r.id) for r in here), default=0)
         lines += [_verdict_on(r, wide, style) for r in here] or ["    (no claim covers it)"]
+    elsewhere = [r for r in results if not r.source.places]
+    if elsewhere:
+        wide = max(columns(r.id) for r in elsewhere)
+        lines += ["", *(_verdict_on(r, wide, style) for r in elsewhere)]
     open_places = sum(not about(place, results) for place in places)
     end = f", {open_places} not covered" if open_places else ""
     numbers = summary(results)
     found = ", ".join(f"{numbers[v]} {wording.NAME[v]}" for v in Verdict if numbers[v])
-    count = f"{_number(len(places), 'place')}{end}, {_number(len(results), 'claim')}"
+    covered = [f"{_number(len(places), 'place')}{end}"] if places else []
+    count = ", ".join([*covered, _number(len(results), "claim")])
     return _text([*lines, "", *wrap(f"{count}: {found}" if found else count, rest="  ")])
 
 
@@ -244,7 +249,8 @@ def _verdict_on(r: Result, wide: int, style: Style) -> str:
 
 def _coverage(claims: Sequence[Claim]) -> str:
     places = {whole(p) for c in claims for p in c.source.places}
-    return f"{_number(len(places), 'place')}, {_number(len(claims), 'claim')}"
+    counts = [_number(len(places), "place")] if places else []
+    return ", ".join([*counts, _number(len(claims), "claim")])
 
 
 def _number(count: int, noun: str) -> str:

@@ -41,6 +41,11 @@ def exp(x: Any) -> Any:
     return call(sp.exp, x)
 
 
+def log(x: Any) -> Any:
+    """The logarithm as it is written."""
+    return call(sp.log, x)
+
+
 def softmax(z: Entry, i: Any) -> Any:
     """e^{z_i} over the sum of e^{z_u} for all u."""
     return over(exp(z(i)), total(exp(z(u)), u))

@@ -6,7 +6,6 @@ The interview note says that the matrices come from random initialisation and gr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,16 @@ import sympy as sp
 
 from derive import gradients, latex
 from derive.claim import Claim, Example, Given, Mutation
-from derive.claims import INTERVIEW
+from derive.claims import INTERVIEW, _gates
+from derive.claims._gates import (
+    ROOT_SLOPE,
+    Units,
+    root_form,
+    root_law,
+    sided,
+    slope_law,
+    square_positive,
+)
 from derive.claims._network import (
     SIZES,
     W_1,
@@ -47,18 +55,14 @@ from derive.kernel.rules import Theorem, infer
 from derive.kernel.terms import Lam, Term
 from derive.language import (
     GradientIs,
-    at_most,
     both,
-    either,
     equal,
     forall,
     implies,
-    less,
     minus,
     natural,
     negation,
     plus,
-    power,
     real,
     relu,
     sequence,
@@ -76,7 +80,6 @@ TOPIC = "feed-forward"
 
 # ---------------------------------------------------------------------- gradients
 
-HALF = Fraction(1, 2)
 G = tensor("G", n, d)
 M = tensor("m", n, f)
 
@@ -86,100 +89,10 @@ def batch_loss(act: Callable[[Any], Any] = relu) -> Any:
     return total(times(G[t, a], network(row(X, t), a, act)), t, a)
 
 
-ROOT_SLOPE = (
-    r"for $z > 0$ the root is $z$, for $z < 0$ it is $-z$: the slope that the table gives is the "
-    "gate"
-)
-
-
-def root_form(z: Any) -> Any:
-    """(z + sqrt(z^2)) / 2, which is ReLU(z)."""
-    return times(sp.Rational(1, 2), plus(z, power(power(z, 2), sp.Rational(1, 2))))
-
-
-def slope_of_root_form(z: Term, v: Term) -> Term:
-    """What the derivative table makes of it, where `v` is the derivative of z."""
-    outer = T.div(T.ONE, T.mul(T.num(2), T.fn("sqrt", T.power(z, 2))))
-    inner = T.mul(T.num(2), T.power(z, 1), v)
-    return T.mul(T.num(HALF), T.add(v, T.mul(outer, inner)))
-
-
-def sided(z: Any, g: Any) -> Any:
-    """No unit is at its kink; the gate is 1 on one side and 0 on the other."""
-    return either(both(less(0, z), equal(g, 1)), both(less(z, 0), equal(g, 0)))
-
-
-def sign_cases(p: Prover, known: Theorem, z: Any, proof: Callable[[Theorem, Theorem], Theorem]
-               ) -> Theorem:  # fmt: skip
-    """`proof` takes the value of |z| and that of the gate."""
-
-    def above(case: Theorem) -> Theorem:
-        up = p.order(at_most(0, z), (1, p.part(case, 0)))
-        return proof(p.mp(p.axiom("abs-nonneg", z), up), p.part(case, 1))
-
-    def below(case: Theorem) -> Theorem:
-        low = p.order(at_most(z, 0), (1, p.part(case, 0)))
-        return proof(p.mp(p.axiom("abs-nonpos", z), low), p.part(case, 1))
-
-    return p.cases(known, above, below)
-
-
-def root_law(p: Prover) -> Theorem:
-    """For all z: (z + sqrt(z^2)) / 2 = ReLU(z)."""
-    z = real("z")
-    goal = equal(root_form(z), relu(z))
-
-    def above(case: Theorem) -> Theorem:
-        size = p.mp(p.axiom("abs-nonneg", z), case)
-        return p.equal(*goal.args, size, (p.mp(p.axiom("max-right", 0, z), case)), show=False)
-
-    def below(case: Theorem) -> Theorem:
-        low = p.order(at_most(z, 0), (1, case))
-        size = p.mp(p.axiom("abs-nonpos", z), low)
-        return p.equal(*goal.args, size, p.mp(p.axiom("max-left", 0, z), low), show=False)
-
-    return p.for_all(p.cases(p.dichotomy(0, z), above, below), z)
-
-
-def slope_law(p: Prover) -> Theorem:
-    """For all z and g: if g is the gate of z, then for all v the slope is g v."""
-    z, g, v = real("z"), real("g"), real("v")
-    slope, claimed = slope_of_root_form(p.term(z), p.term(v)), p.term(times(g, v))
-    with p.supposing(sided(z, g)) as known:
-        law = sign_cases(
-            p, known, z, lambda size, value: p.equal(slope, claimed, size, value, show=False)
-        )
-    return p.for_all(p.discharge(p.for_all(law, v), known), z, g)
-
-
-def square_positive(p: Prover, known: Theorem, z: Any) -> Theorem:
-    """The unit is not at its kink, so the square of what it receives is positive."""
-
-    def either_side(case: Theorem) -> Theorem:
-        side = p.part(case, 0)
-        return p.order(less(0, power(z, 2)), (1, side, side))
-
-    return p.cases(known, either_side, either_side)
-
-
 def through_gates(p: Prover, gates: Theorem, goal: Any, place: tuple[Any, ...]) -> Theorem:
     """A gradient of the loss, by way of ReLU(z) = (z + sqrt(z^2)) / 2."""
-    z = before(row(X, t), j)
-    law = p.note(root_law(p), "ReLU as a formula that the derivative table knows")
-    away = p.note(
-        p.for_all(square_positive(p, p.at(gates, t, j), z), t, j),
-        "the root is not taken at 0, as no unit is there",
-    )
-    smooth = GradientIs(batch_loss(root_form), *goal.args[1:])
-    raw = p.gradient(smooth, away)
-    same = p.for_all_tensors(p.replace(batch_loss(root_form), law), goal.args[1])
-    slope = p.mp(p.at(slope_law(p), z, M[t, j]), p.at(gates, t, j))
-    p.note(slope, ROOT_SLOPE)
-    gated_value = p.replace(p.partial(raw, *place), p.for_all(slope, t, j))
-    value = p.equal(gated_value.conclusion.children[1], goal.args[3], show=False)
-    whole = p.linked(gated_value, value)
-    theorem = p.with_function(p.with_partial(raw, whole, *place), same)
-    return p.note(theorem, "chain rule, with the gates in place of the slopes; the deltas contract")
+    units = Units(before(row(X, t), j), M, (t, j))
+    return _gates.through_gates(p, gates, goal, place, batch_loss, units)
 
 
 def no_gradient(p: Prover, target: Term) -> Theorem:

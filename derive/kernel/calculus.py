@@ -61,7 +61,7 @@ class _Derivation:
             case "app":
                 return self._application(t)
             case "add":
-                return T.add(*(self.partial(c) for c in t.children))
+                return T.add(*(d for c in t.children if (d := self.partial(c)) is not T.ZERO))
             case "mul":
                 return self._product(t)
             case "pow":

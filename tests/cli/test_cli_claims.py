@@ -140,9 +140,10 @@ def test_list(capsys):
     out = capsys.readouterr().out
     claims = all_claims()
     for claim in claims:
-        assert re.search(
-            rf"^  {claim.id}\b.*{claim.source.places[0]}|{claim.source.places[0]}", out, re.M
-        )
+        listed = re.search(rf"^  {claim.id}((?: .*)?\n(?:      .*\n)*)", out, re.M)
+        assert listed is not None
+        assert set(claim.source.places) <= set(listed[1].split())
+    assert not re.search(r" $", out, re.M)
     assert out.rstrip().endswith(f"{len(claims)} claim" + ("" if len(claims) == 1 else "s"))
     assert max(map(len, out.splitlines())) <= 80
 
@@ -187,6 +188,34 @@ def test_list_of_one_source_as_json(capsys, monkeypatch, tmp_path):
             {"id": "mine/story", "verdict": "not-mathematical"},
         ],
     }  # fmt: skip
+
+
+def test_claims_without_a_place(capsys, monkeypatch, tmp_path):
+    """They are listed by themselves, behind those of places."""
+    text = samples.GOOD.replace('("A10", "A2")', "()")
+    package(tmp_path, monkeypatch, one=text.replace("CLAIMS =", "ORDER = 1\nCLAIMS ="))
+    assert main(["list", "--source", "my"]) == 0
+    *_, places, others, count = capsys.readouterr().out.rstrip().split("\n\n")
+    assert "A1\n" in places
+    assert re.fullmatch(r"    conditional +mine/floor +About floor", others)
+    assert count.startswith("1 place, 4 claims: ")
+    assert main(["list", "--json", "--source", "my"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [c["source"]["places"] for c in found["claims"]].count([]) == 1
+
+
+def test_a_source_without_any_place(capsys, monkeypatch, tmp_path):
+    text = re.sub(r"\(\"A\d+\",[^)]*\)", "()", samples.GOOD)
+    package(tmp_path, monkeypatch, one=text.replace("CLAIMS =", "ORDER = 1\nCLAIMS ="))
+    assert main(["list"]) == 0
+    assert "\nmy note.txt: 4 claims\n4 claims\n" in capsys.readouterr().out
+    assert main(["list", "--source", "my"]) == 0
+    document, claims, count = capsys.readouterr().out.rstrip().split("\n\n")
+    assert document == "my note.txt"
+    assert len(claims.splitlines()) == 4
+    assert count.startswith("4 claims: ")
+    assert main(["list", "--json", "--source", "my"]) == 0
+    assert json.loads(capsys.readouterr().out)["places"] == []
 
 
 def test_the_notes_are_listed_in_their_own_order(capsys):

@@ -1,0 +1,500 @@
+"""Backward passes: verdicts, replay, twins, and false formulas that nothing may prove."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from claim_checks import (
+    assert_settled,
+    assert_twin,
+    mutant,
+    proved_by,
+    stray_lines,
+    without,
+)
+
+from derive.catalogue import all_claims
+from derive.claim import Claim, Given
+from derive.claims import _backward as common
+from derive.claims import backward as B
+from derive.claims import backward_attention as A
+from derive.claims import backward_feed_forward as F
+from derive.claims import backward_multi_head as M
+from derive.claims import backward_norms as N
+from derive.claims import backward_residual as R
+from derive.claims._backward import by_table
+from derive.claims._softmax import delta
+from derive.convert import Converter
+from derive.evaluate import Evaluation
+from derive.kernel.calculus import differentiate
+from derive.language import (
+    GradientIs,
+    implies,
+    minus,
+    over,
+    plus,
+    times,
+    total,
+)
+from derive.result import Verdict
+from derive.verify import settle
+
+CLAIMS = {c.id.removeprefix("backward/"): c for c in all_claims(["backward/*"])}
+each = pytest.mark.parametrize("name", list(CLAIMS))
+
+
+@each
+def test_verdict_and_replay(name: str) -> None:
+    result = assert_settled(CLAIMS[name])
+    assert all(h.used for h in result.hypotheses)
+    assert {a.name for a in result.axioms} <= {
+        "derivative-table", "exp-add", "sqrt-square", "inverse", "abs-nonneg", "abs-nonpos",
+        "max-left", "max-right", "abs-square", "real-power", "exp-log", "sqrt-product",
+    }  # fmt: skip
+
+
+@each
+def test_twin_agrees(name: str) -> None:
+    assert_twin(CLAIMS[name])
+
+
+@each
+def test_displayed_lines_are_steps_of_the_proof(name: str) -> None:
+    assert stray_lines(CLAIMS[name]) == []
+
+
+def test_every_component_and_input_has_its_claim() -> None:
+    """By what an implementation returns: one claim for every gradient."""
+    parts = ("weight", "bias", "input")
+    multi_head = [f"{x}-{y}" for x in ("query", "key", "value") for y in parts]
+    expected = {
+        "softmax": [""],
+        "log-softmax": [""],
+        "cross-entropy": ["", "distribution"],
+        "linear": ["input", "weight", "bias"],
+        "layer-norm-outside": ["input", "gamma", "beta"],
+        "layer-norm-inside": ["input", "gamma", "beta"],
+        "rms-norm": ["input", "gamma"],
+        "attention": ["queries", "keys", "values"],
+        "attention-masked": ["queries", "keys", "values"],
+        "multi-head": [*multi_head, "output-weight", "output-bias"],
+        "self-attention": ["input"],
+        "feed-forward": ["input", "first-weight", "first-bias", "second-weight", "second-bias"],
+        "residual": ["input"],
+        "post-norm": ["input"],
+        "pre-norm": ["input"],
+    }
+    names = {f"{x}-{y}" if y else x for x, inputs in expected.items() for y in inputs}
+    assert names == set(CLAIMS)
+
+
+# ---------------------------------------------------------------------- the derivative itself
+
+#: those that hold everywhere: where ReLU or a root has no derivative, the table has none
+EVERYWHERE = [n for n, c in CLAIMS.items() if not isinstance(c.statement, sp.Implies)]
+
+
+def small_cases(claim: Claim) -> list[Any]:
+    draw = claim.twin.trials.args[2]
+    cases = list(draw(np.random.default_rng(5)))
+    return sorted(cases, key=lambda case: sum(np.size(v) for v in case.values.values()))[:2]
+
+
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_what_the_table_finds_is_what_the_implementation_returns(name: str) -> None:
+    claim = CLAIMS[name]
+    converter = Converter()
+    given = [(converter.formula(h.formula), isinstance(h, common.Notation)) for h in claim.given]
+    goal = converter.formula(claim.statement)
+    sizes, (function, point) = goal.children[: goal.data], goal.children[goal.data : goal.data + 2]
+    found, _ = differentiate(sizes, function, point)
+    for case in small_cases(claim):
+        at = Evaluation(common.named(case.values))
+        for formula, defines in given:
+            if defines:
+                at.define(formula)
+        slope = at.entries(found, *(int(at.entries(s)) for s in sizes))
+        np.testing.assert_allclose(slope, case.gradient, atol=1e-12, rtol=1e-12)
+
+
+# ---------------------------------------------------------------------- false formulas
+
+Scripts = Callable[[Any], Any]
+
+
+def goal_of(claim: Claim) -> Any:
+    p = claim.statement
+    return p.args[1] if isinstance(p, sp.Implies) else p
+
+
+def told(name: str, value: Any, script: Scripts | None = None) -> tuple[Claim, Claim]:
+    """The claim, and the same with another gradient, for which its proof is made anew."""
+    claim = CLAIMS[name]
+    goal = GradientIs(*goal_of(claim).args[:3], value)
+    statement = goal
+    if isinstance(claim.statement, sp.Implies):
+        statement = implies(claim.statement.args[0], goal)
+    proof = None if script is None else script(goal)
+    return claim, replace(claim, statement=statement, proof=proof)
+
+
+def table(*using: int) -> Scripts:
+    return lambda goal: by_table(goal, "derivative", "equation", *using)
+
+
+def value_of(name: str) -> Any:
+    return goal_of(CLAIMS[name]).args[3]
+
+
+def mean(i: Any) -> Any:
+    return total(times(B.P[B.t, i], B.G[B.t, i]), i)
+
+
+OUTSIDE, INSIDE, RMS = N.OUTSIDE, N.INSIDE, N.RMS
+CENTRED = minus(N.X[N.r, N.b], N.mu[N.r])
+
+
+def norm_input(norm: Any) -> Scripts:
+    return lambda goal: N.prove_input(norm, goal)
+
+
+def passed(direction: Any, inner: Any = N.inner, divisor: Any = None) -> Any:
+    """What LayerNorm passes back, with parts of it replaced."""
+    along = times(direction, N.mean(times(inner(N.c), N.N[N.r, N.c])))
+    rest = minus(minus(inner(N.b), N.mean(inner(N.c))), along)
+    return over(rest, N.s[N.r] if divisor is None else divisor)
+
+
+def attention(masked: bool, *using: int) -> Scripts:
+    return lambda goal: A.prove(goal, masked, *using)
+
+
+def scores(change: Any) -> Scripts:
+    return lambda goal: M.through_scores(M.CROSS, goal, lambda *at: M.scaled(change(*at)), 6, 5)
+
+
+def in_query_weight(i: Any, t: Any, s: Any) -> Any:
+    return times(delta(i, M.j), M.Q[t, M.a], M.CROSS.k[i, s, M.c])
+
+
+def in_query_input(i: Any, t: Any, s: Any) -> Any:
+    by_key = total(times(M.W_Q[i, M.a, M.c], M.CROSS.k[i, s, M.c]), M.c)
+    return times(delta(t, M.r), by_key)
+
+
+def in_key_weight(i: Any, t: Any, s: Any) -> Any:
+    return times(delta(i, M.j), M.K[s, M.a], M.CROSS.q[i, t, M.c])
+
+
+def values(goal: Any) -> Any:
+    return M.through_values(M.CROSS, goal, 4)
+
+
+def self_scores(goal: Any) -> Any:
+    return M.through_scores(M.SELF, goal, M.self_change, 8, 7, 6, 5)
+
+
+t, i, j = B.t, B.i, B.j
+MUTANTS = {
+    "softmax: no mean": told("softmax", times(B.P[t, j], B.G[t, j]), table(0)),
+    "softmax: a sign": told(
+        "softmax", times(B.P[t, j], plus(B.G[t, j], mean(i))), table(0)
+    ),
+    "softmax: a plain mean": told(
+        "softmax", times(B.P[t, j], minus(B.G[t, j], over(total(B.G[t, i], i), B.m))), table(0)
+    ),
+    "softmax: mean over rows": told(
+        "softmax",
+        times(B.P[t, j], minus(B.G[t, j], total(times(B.P[B.q, j], B.G[B.q, j]), B.q))), table(0),
+    ),
+    "softmax: the square": told(
+        "softmax", times(B.P[t, j] ** 2, minus(B.G[t, j], mean(i))), table(0)
+    ),
+    "log-softmax: of one entry": told(
+        "log-softmax", times(B.G[t, j], 1 - B.P[t, j]), lambda _: B.prove_log_softmax
+    ),
+    "log-softmax: a sign": told(
+        "log-softmax", plus(B.G[t, j], times(B.P[t, j], total(B.G[t, i], i))),
+        lambda _: B.prove_log_softmax,
+    ),
+    "cross-entropy: a sign": told(
+        "cross-entropy", times(-1, value_of("cross-entropy")), lambda _: B.prove_class
+    ),
+    "cross-entropy: no weight": told(
+        "cross-entropy", minus(B.P[t, j], delta(j, B.C[t])), lambda _: B.prove_class
+    ),
+    "cross-entropy: divided by the tokens": told(
+        "cross-entropy", over(value_of("cross-entropy"), B.n), lambda _: B.prove_class
+    ),
+    "cross-entropy: the probability alone": told(
+        "cross-entropy", times(B.w[t], B.P[t, j]), lambda _: B.prove_class
+    ),
+    "distribution: divided by it": told(
+        "cross-entropy-distribution",
+        times(B.w[t], minus(over(B.P[t, j], B.Y[t, j]), 1)), lambda _: B.prove_distribution,
+    ),
+    "distribution: through the softmax twice": told(
+        "cross-entropy-distribution",
+        times(B.w[t], B.P[t, j], minus(B.P[t, j], B.Y[t, j])), lambda _: B.prove_distribution,
+    ),
+    "linear: mean over the rows": told(
+        "linear-bias", over(total(B.H[t, B.b], t), B.n), table()
+    ),
+    "linear: one row only": told("linear-bias", B.H[0, B.b], table()),
+    "linear: weight from one row": told(
+        "linear-weight", times(B.X[0, B.a], B.H[0, B.b]), table()
+    ),
+    "linear: weight, a factor": told("linear-weight", times(2, value_of("linear-weight")), table()),
+    "linear: the input itself": told(
+        "linear-input", total(times(B.H[B.q, B.b], B.X[B.q, B.a], B.W[B.a, B.b]), B.b), table()
+    ),
+    "outside: no mean": told(
+        "layer-norm-outside-input",
+        over(minus(N.inner(N.b), N.along(over(CENTRED, N.sigma[N.r]))), N.s[N.r]),
+        norm_input(OUTSIDE),
+    ),
+    "outside: no second term": told(
+        "layer-norm-outside-input",
+        over(minus(N.inner(N.b), N.mean(N.inner(N.c))), N.s[N.r]), norm_input(OUTSIDE),
+    ),
+    "outside: the formula of the other form": told(
+        "layer-norm-outside-input", INSIDE.by_input, norm_input(OUTSIDE)
+    ),
+    "outside: no gamma": told(
+        "layer-norm-outside-input",
+        passed(over(CENTRED, N.sigma[N.r]), lambda i: N.G[N.r, i]), norm_input(OUTSIDE),
+    ),
+    "outside: divided by sigma": told(
+        "layer-norm-outside-input",
+        passed(over(CENTRED, N.sigma[N.r]), divisor=N.sigma[N.r]), norm_input(OUTSIDE),
+    ),
+    "inside: the formula of the other form": told(
+        "layer-norm-inside-input", OUTSIDE.by_input, norm_input(INSIDE)
+    ),
+    "inside: a sign": told(
+        "layer-norm-inside-input", passed(times(-1, N.N[N.r, N.b])), norm_input(INSIDE)
+    ),
+    "inside: no gamma": told(
+        "layer-norm-inside-input", passed(N.N[N.r, N.b], lambda i: N.G[N.r, i]), norm_input(INSIDE)
+    ),
+    "inside: sums for means": told(
+        "layer-norm-inside-input",
+        over(
+            minus(
+                minus(N.inner(N.b), total(N.inner(N.c), N.c)),
+                times(N.N[N.r, N.b], total(times(N.inner(N.c), N.N[N.r, N.c]), N.c)),
+            ),
+            N.s[N.r],
+        ),
+        norm_input(INSIDE),
+    ),
+    "rms: a mean is taken out": told("rms-norm-input", INSIDE.by_input, norm_input(RMS)),
+    "rms: no second term": told(
+        "rms-norm-input", over(N.inner(N.b), N.s[N.r]), norm_input(RMS)
+    ),
+    "gamma: not normalised": told(
+        "layer-norm-inside-gamma", total(times(N.G[N.t, N.b], N.X[N.t, N.b]), N.t),
+        lambda goal: N.prove_gamma(INSIDE, goal),
+    ),
+    "gamma: mean over the rows": told(
+        "layer-norm-outside-gamma", over(value_of("layer-norm-outside-gamma"), N.n),
+        lambda goal: N.prove_gamma(OUTSIDE, goal),
+    ),
+    "gamma: the last row": told(
+        "rms-norm-gamma", times(N.G[N.n - 1, N.b], N.N[N.n - 1, N.b]),
+        lambda goal: N.prove_gamma(RMS, goal),
+    ),
+    "beta: times gamma": told(
+        "layer-norm-inside-beta", total(times(N.gamma[N.b], N.G[N.t, N.b]), N.t), table()
+    ),
+    "attention: not scaled": told(
+        "attention-queries", total(times(A.D[A.r, A.i], A.K[A.i, A.e]), A.i),
+        attention(False, 1, 0),
+    ),
+    "attention: the other width": told(
+        "attention-queries",
+        over(total(times(A.D[A.r, A.i], A.K[A.i, A.e]), A.i), sp.sqrt(A.d_v)),
+        attention(False, 1, 0),
+    ),
+    "attention: by the width itself": told(
+        "attention-keys", over(total(times(A.D[A.t, A.k], A.Q[A.t, A.e]), A.t), A.d_k),
+        attention(False, 1, 0),
+    ),
+    "attention: past the softmax": told(
+        "attention-keys",
+        over(
+            total(
+                times(
+                    A.A[A.t, A.k], total(times(A.G[A.t, A.c], A.V[A.k, A.c]), A.c), A.Q[A.t, A.e]
+                ),
+                A.t,
+            ),
+            A.root,
+        ),
+        attention(False, 1, 0),
+    ),
+    "attention: one query only": told(
+        "attention-values", times(A.A[0, A.k], A.G[0, A.c]), attention(False, 0)
+    ),
+    "attention: a factor": told(
+        "attention-values", times(2, A.BY_VALUE), attention(False, 0)
+    ),
+    "masked: the factor twice": told(
+        "attention-masked-values",
+        total(times(A.E[A.t, A.k], A.A[A.t, A.k], A.G[A.t, A.c]), A.t), attention(True, 0),
+    ),
+    "masked: a sign": told(
+        "attention-masked-queries", times(-1, A.BY_QUERY), attention(True, 1, 0)
+    ),
+    "masked: the factor for the weight": told(
+        "attention-masked-keys",
+        over(total(times(A.E[A.t, A.k], A.D[A.t, A.k], A.Q[A.t, A.e]), A.t), A.root),
+        attention(True, 1, 0),
+    ),
+    "multi-head: a sign": told(
+        "multi-head-query-weight", times(-1, value_of("multi-head-query-weight")),
+        scores(in_query_weight),
+    ),
+    "multi-head: all heads in one matrix": told(
+        "multi-head-query-weight",
+        total(times(M.Q[M.t, M.a], M.by_q[M.i, M.t, M.c]), M.t, M.i), scores(in_query_weight),
+    ),
+    "multi-head: one head for the input": told(
+        "multi-head-query-input", total(times(M.by_q[0, M.r, M.c], M.W_Q[0, M.a, M.c]), M.c),
+        scores(in_query_input),
+    ),
+    "multi-head: not scaled": told(
+        "multi-head-key-weight", times(sp.sqrt(M.d_k), value_of("multi-head-key-weight")),
+        scores(in_key_weight),
+    ),
+    "multi-head: one head of the values": told(
+        "multi-head-value-input", total(times(M.by_v[0, M.r_m, M.f], M.W_V[0, M.a, M.f]), M.f),
+        values,
+    ),
+    "multi-head: the head counted twice": told(
+        "multi-head-value-weight", times(2, value_of("multi-head-value-weight")), values
+    ),
+    "multi-head: mean over the tokens": told(
+        "multi-head-value-bias", over(value_of("multi-head-value-bias"), M.m), values
+    ),
+    "multi-head: one query's row of W^O": told(
+        "multi-head-output-weight", times(M.concat[0, M.l], M.G[0, M.o]), M.prove_output_weight
+    ),
+    "multi-head: the first head for all": told(
+        "multi-head-output-weight",
+        total(times(M.head[0, M.t, 0], M.G[M.t, M.o]), M.t), M.prove_output_weight,
+    ),
+    "multi-head: no sum in the bias": told(
+        "multi-head-output-bias", M.G[0, M.o], table()
+    ),
+    "self-attention: not through the keys": told(
+        "self-attention-input", plus(*(value_of("self-attention-input").args[k] for k in (0, 2))),
+        self_scores,
+    ),
+    "self-attention: not through the values": told(
+        "self-attention-input", plus(*(value_of("self-attention-input").args[k] for k in (0, 1))),
+        self_scores,
+    ),
+    "feed-forward: no gates": told(
+        "feed-forward-input",
+        total(
+            times(F.W_1[F.a, F.j], total(times(F.G[F.r, F.b], F.W_2[F.j, F.b]), F.b)), F.j
+        ),
+        F.prove_through,
+    ),
+    "feed-forward: gates turned round": told(
+        "feed-forward-first-bias",
+        total(
+            times(1 - F.M[F.t, F.j], total(times(F.G[F.t, F.b], F.W_2[F.j, F.b]), F.b)), F.t
+        ),
+        F.prove_through,
+    ),
+    "feed-forward: mean over the tokens": told(
+        "feed-forward-first-weight", over(value_of("feed-forward-first-weight"), F.n),
+        F.prove_through,
+    ),
+    "feed-forward: one token": told("feed-forward-second-bias", F.G[0, F.b], table()),
+    "feed-forward: before the gates": told(
+        "feed-forward-second-weight", total(times(F.received(F.t), F.G[F.t, F.b]), F.t), table(0)
+    ),
+    "residual: without the branch past it": told(
+        "residual-input", R.back(R.f, R.x, R.g.__getitem__, R.o, R.k), table()
+    ),
+    "residual: the branch turned round": told(
+        "residual-input",
+        plus(R.g[R.o], total(times(R.g[R.k], R.f.partial(R.x)[R.o, R.k]), R.k)), table(),
+    ),
+    "post-norm: the norm left out": told(
+        "post-norm-input", value_of("residual-input"), table()
+    ),
+    "post-norm: past the norm": told(
+        "post-norm-input",
+        plus(R.g[R.o], R.back(R.f, R.x, R.behind_norm, R.o, R.j)), table(),
+    ),
+    "pre-norm: the norm left out": told(
+        "pre-norm-input", plus(R.g[R.o], R.behind_branch(R.o)), table()
+    ),
+}  # fmt: skip
+SLOW = ("multi-head", "self-attention")
+#: those for which the search finds no counterexample
+OPEN = frozenset({
+    "cross-entropy: divided by the tokens",
+    "distribution: through the softmax twice",
+    "gamma: mean over the rows",
+    "attention: not scaled",
+    "attention: the other width",
+    "attention: by the width itself",
+    "masked: a sign",
+    "masked: the factor for the weight",
+    "feed-forward: no gates",
+    "feed-forward: gates turned round",
+    "feed-forward: mean over the tokens",
+    "residual: without the branch past it",
+    "residual: the branch turned round",
+    "post-norm: the norm left out",
+    "post-norm: past the norm",
+    "pre-norm: the norm left out",
+    *(n for n in MUTANTS if n.startswith(SLOW)),
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(MUTANTS))
+def test_the_twin_tells_a_false_formula(name: str) -> None:
+    """The implementation does not return what the formula says."""
+    claim, false = MUTANTS[name]
+    draw = claim.twin.trials.args[2]
+    trials = common.trials(false.statement, false.given, draw, np.random.default_rng(7))
+    assert any(t.what.endswith("its gradient") and not t.error < 1e-6 for t in trials)
+
+
+@pytest.mark.parametrize("name", list(MUTANTS))
+def test_no_proof_of_a_false_formula(name: str) -> None:
+    """Neither with the script of the claim, made for it, nor by the automatic prover."""
+    _, false = MUTANTS[name]
+    assert false.proof is not None
+    if name.startswith(SLOW):
+        assert settle(false).result.verdict is Verdict.UNDECIDED
+    else:
+        assert proved_by(false) == set()
+
+
+@pytest.mark.parametrize("name", [n for n in MUTANTS if n not in OPEN])
+def test_a_false_formula_is_refuted(name: str) -> None:
+    _, false = MUTANTS[name]
+    assert settle(replace(false, proof=None)).result.verdict is Verdict.REFUTED
+
+
+HYPOTHESES = [
+    (n, k) for n, c in CLAIMS.items() for k, h in enumerate(c.given) if type(h) is Given
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "position"), HYPOTHESES)
+def test_no_proof_without_a_hypothesis(name: str, position: int) -> None:
+    bare = mutant(CLAIMS[name], given=without(CLAIMS[name], position))
+    assert settle(bare).result.verdict is Verdict.UNDECIDED
