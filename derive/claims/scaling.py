@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Added, Claim, Correction, Example
+from derive.claim import Added, Claim, Correction, Example, Mutation
 from derive.claims import INTERVIEW
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem
@@ -190,7 +190,7 @@ def signs_of(rng: np.random.Generator, width: int) -> tuple[list[list[int]], lis
     return [[*row, 0, 0] for row in half_q], [[0, 0, *row] for row in half_k]
 
 
-def twin_moments(rng: np.random.Generator) -> list[Trial]:
+def twin_moments(rng: np.random.Generator, with_means: bool = True) -> list[Trial]:
     from numeric import exact_dot_moments, independent_dot_moments
 
     out = []
@@ -199,14 +199,30 @@ def twin_moments(rng: np.random.Generator) -> list[Trial]:
         mean_q, mean_k = rng.integers(-3, 4, (2, width)).tolist()
         exact = exact_dot_moments(map_q, map_k, mean_q, mean_k)
         cov_q, cov_k = (np.array(m) @ np.array(m).T for m in (map_q, map_k))
-        closed = independent_dot_moments(mean_q, cov_q, mean_k, cov_k)
+        means = (mean_q, mean_k) if with_means else (np.zeros(width), np.zeros(width))
+        closed = independent_dot_moments(means[0], cov_q, means[1], cov_k)
         out += [
             agree(float(exact.mean), closed.mean, f"mean by enumeration, d_k={width}"),
             agree(float(exact.variance), closed.variance, f"variance by enumeration, d_k={width}"),
         ]
-    for width in (1, 4, 7):
-        out += by_sampling(rng, *random_moments(rng, width))
+    if with_means:
+        for width in (1, 4, 7):
+            out += by_sampling(rng, *random_moments(rng, width))
     return out
+
+
+def moments_mutations() -> tuple[Mutation, ...]:
+    products = total(times(covariance(q, c, e), covariance(k, c, e)), c, e)
+    return (
+        Mutation(
+            r"only $\operatorname{tr}(\Sigma_q\Sigma_k)$ is kept, as if there were no means",
+            statement=implies(MOMENTS.statement.args[0], equal(variance(dot), products)),
+            twin=Twin(
+                "moments of vectors with means against those of vectors without",
+                lambda rng: twin_moments(rng, with_means=False),
+            ),
+        ),
+    )
 
 
 def random_moments(rng: np.random.Generator, width: int) -> tuple[Any, Any, Any, Any]:
@@ -254,6 +270,7 @@ MOMENTS = Claim(
         "enumeration of signs and by sampling, against traces of NumPy matrices",
         twin_moments, tolerance=1e-9,
     ),
+    mutations=moments_mutations,
     expected=Verdict.PROVED,
     remark=r"In matrices: $\operatorname{tr}(\Sigma_q\Sigma_k)+\mu_k^\top\Sigma_q\mu_k"
     r"+\mu_q^\top\Sigma_k\mu_q$. Neither a Gaussian law, nor identical distributions, nor "
@@ -403,6 +420,22 @@ def twin_exact_condition(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def exact_condition_mutations() -> tuple[Mutation, ...]:
+    def variances_only(rng: np.random.Generator) -> list[Trial]:
+        mean, ones = np.zeros(4), np.full((4, 4), 1.0)
+        return by_sampling(rng, mean, ones, mean, ones, 2, variance=1.0)
+
+    squares = total(times(qq(c, c), kk(c, c)), c)
+    scaled = equal(variance(over(dot, root)), 1)
+    return (
+        Mutation(
+            "only the variances of the components are asked for, not how they correlate",
+            statement=implies(centred_keys, iff(scaled, equal(squares, d_k))),
+            twin=Twin("sampled variance for components of variance 1 that agree", variances_only),
+        ),
+    )
+
+
 EXACT_CONDITION = Claim(
     id="scaling/exact-condition",
     title="Exactly when the scaled dot product has variance one",
@@ -419,6 +452,7 @@ EXACT_CONDITION = Claim(
         "sampled variance for covariances whose product has trace d_k, and twice that",
         twin_exact_condition,
     ),
+    mutations=exact_condition_mutations,
     expected=Verdict.PROVED,
     remark=r"For queries of mean zero the condition is $\operatorname{tr}(\Sigma_q\Sigma_k)=d_k$.",
 )  # fmt: skip
@@ -452,7 +486,7 @@ def prove_unequal(p: Prover) -> Theorem:
     return under(p, unequal, reasons, then)
 
 
-def twin_unequal(rng: np.random.Generator) -> list[Trial]:
+def twin_unequal(rng: np.random.Generator, exponent: int = 2) -> list[Trial]:
     from numeric import exact_dot_moments
 
     out = []
@@ -462,9 +496,23 @@ def twin_unequal(rng: np.random.Generator) -> list[Trial]:
         map_q = np.hstack([np.diag(sigma), 0 * eye]).tolist()
         map_k = np.hstack([0 * eye, np.diag(taus)]).tolist()
         exact = exact_dot_moments(map_q, map_k)
-        wanted = sum(s * s * t * t for s, t in zip(sigma, taus, strict=True))
+        wanted = sum(s * s * t**exponent for s, t in zip(sigma, taus, strict=True))
         out.append(agree(float(exact.variance), wanted, f"unequal variances, d_k={width}"))
     return out
+
+
+def unequal_mutations() -> tuple[Mutation, ...]:
+    not_squared = total(times(tau[c], qq(c, c)), c)
+    return (
+        Mutation(
+            r"a component counts with $\tau_c$ in place of its square",
+            statement=implies(unequal, equal(variance(dot), not_squared)),
+            twin=Twin(
+                "variance by enumeration against a sum with other weights",
+                lambda rng: twin_unequal(rng, exponent=1),
+            ),
+        ),
+    )
 
 
 UNEQUAL = Claim(
@@ -478,6 +526,7 @@ UNEQUAL = Claim(
     statement=implies(unequal, equal(variance(dot), weighted_squares)),
     proof=prove_unequal,
     twin=Twin("variance by enumeration of signs against a weighted sum", twin_unequal),
+    mutations=unequal_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -510,7 +559,7 @@ def prove_means(p: Prover) -> Theorem:
     return under(p, unit_covariances, reasons, then)
 
 
-def twin_means(rng: np.random.Generator) -> list[Trial]:
+def twin_means(rng: np.random.Generator, cross: bool = False) -> list[Trial]:
     from numeric import exact_dot_moments
 
     out = []
@@ -520,9 +569,25 @@ def twin_means(rng: np.random.Generator) -> list[Trial]:
         map_q = np.hstack([eye, 0 * eye]).tolist()
         map_k = np.hstack([0 * eye, eye]).tolist()
         exact = exact_dot_moments(map_q, map_k, mean_q, mean_k)
-        wanted = width + sum(x * x for x in (*mean_q, *mean_k))
+        other_q, other_k = (mean_k, mean_q) if cross else (mean_q, mean_k)
+        pairs = zip((*mean_q, *mean_k), (*other_q, *other_k), strict=True)
+        wanted = width + sum(x * y for x, y in pairs)
         out.append(agree(float(exact.variance), wanted, f"means and d_k={width}"))
     return out
+
+
+def means_mutations() -> tuple[Mutation, ...]:
+    product = total(times(E(q[c]), E(k[c])), c)
+    return (
+        Mutation(
+            "the product of the two means is added in place of their squares",
+            statement=implies(unit_covariances, equal(variance(dot), plus(d_k, times(2, product)))),
+            twin=Twin(
+                "variance of signs with means against products of the means",
+                lambda rng: twin_means(rng, cross=True),
+            ),
+        ),
+    )
 
 
 MEANS = Claim(
@@ -536,6 +601,7 @@ MEANS = Claim(
     statement=implies(unit_covariances, equal(variance(dot), with_means)),
     proof=prove_means,
     twin=Twin("variance of signs with integer means, by enumeration", twin_means),
+    mutations=means_mutations,
     expected=Verdict.PROVED,
     remark=r"After scaling: $1+(\lVert\mathbb{E}q\rVert^2+\lVert\mathbb{E}k\rVert^2)/d_k$.",
 )  # fmt: skip
@@ -883,6 +949,34 @@ def twin_unit_variance(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def unit_variance_mutations() -> tuple[Mutation, ...]:
+    from numeric import rademacher_dot_moments
+
+    def divided(exponent: int) -> Twin:
+        """By that power of the width; the root of the width divides the variance by the width."""
+
+        def trials(_rng: np.random.Generator) -> list[Trial]:
+            scaled = [rademacher_dot_moments(w).variance / w**exponent for w in (1, 2, 3)]
+            return [agree(float(v), 1.0, "variance of signs, scaled") for v in scaled]
+
+        return Twin("variances of independent signs, scaled in another way", trials)
+
+    def claimed(divisor: Any) -> Any:
+        return implies(probabilities, equal(spread(dots_over(divisor)), 1))
+
+    signs = Example(by_signs(2, lambda s, t: (1, 1), lambda s, t: (s, t)))
+    return (
+        Mutation(
+            "the dot product is divided by $d_k$, which leaves the variance $1/d_k$",
+            statement=claimed(d_k), counterexample=signs, twin=divided(2),
+        ),
+        Mutation(
+            "the dot product is not divided at all",
+            statement=claimed(1), counterexample=signs, twin=divided(0),
+        ),
+    )  # fmt: skip
+
+
 UNIT_VARIANCE = Claim(
     id="scaling/unit-variance",
     title="The scaled dot product has variance one",
@@ -928,6 +1022,7 @@ UNIT_VARIANCE = Claim(
         "variances of the examples by enumeration of signs, and of samples",
         twin_unit_variance,
     ),
+    mutations=unit_variance_mutations,
     expected=Verdict.CONDITIONAL,
     remark="Rows of $q$ and $k$ are outcomes. Not needed: equal distributions, independence of "
     "the components of one vector, a Gaussian law, queries of mean zero. In the witness the query "
@@ -1069,6 +1164,17 @@ def twin_bounded(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def no_bound_mutations() -> tuple[Mutation, ...]:
+    ones = {d_k: 4, u: [1, 1, 1, 1], v: [1, 1, 1, 1]}
+    return (
+        Mutation(
+            r"the bound $\sqrt{d_k}$ is taken for one of the product that is not scaled",
+            statement=implies(in_range, at_most(fixed_dot, root)),
+            counterexample=Example(ones),
+        ),
+    )
+
+
 NO_BOUND = Claim(
     id="scaling/no-bound",
     title="The factor is no bound for single vectors",
@@ -1083,6 +1189,7 @@ NO_BOUND = Claim(
         implies(in_range, at_most(over(fixed_dot, root), root)), prove_bounded
     ),
     twin=Twin("largest scaled dot product of vectors with components in range", twin_bounded),
+    mutations=no_bound_mutations,
     expected=Verdict.REFUTED,
     remark=r"Vectors that point the same way reach $\sqrt{d_k}$; that the range does not grow is "
     "a statement about independent ones.",
@@ -1129,6 +1236,24 @@ def twin_fixed_point(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def root_is_width_mutations() -> tuple[Mutation, ...]:
+    def by_width(_rng: np.random.Generator) -> list[Trial]:
+        from numeric import scaled_scores
+
+        ones = [np.ones((1, width)) for width in (1, 2, 4)]
+        logits = [scaled_scores(x, x)[0, 0] for x in ones]
+        return [agree(y, 1.0, f"d_k={x.size}") for x, y in zip(ones, logits, strict=True)]
+
+    return (
+        Mutation(
+            "the division by the root is taken for one by the width",
+            statement=equal(over(fixed_dot, root), over(fixed_dot, d_k)),
+            counterexample=Example({d_k: 4, u: [1, 1, 1, 1], v: [1, 1, 1, 1]}),
+            twin=Twin("logits of vectors of ones against products over the width", by_width),
+        ),
+    )
+
+
 ROOT_IS_WIDTH = Claim(
     id="scaling/root-is-width",
     title="Dividing by the root of the width is not dividing by the width",
@@ -1141,6 +1266,7 @@ ROOT_IS_WIDTH = Claim(
     counterexample=Example({d_k: 4}),
     correction=Correction(iff(equal(root, d_k), equal(d_k, 1)), prove_fixed_point),
     twin=Twin("a logit computed by attention against both divisions", twin_fixed_point),
+    mutations=root_is_width_mutations,
     expected=Verdict.REFUTED,
     remark="The dimension is the number of columns of $K$; a matrix has two dimensions and a rank "
     "besides.",
@@ -1172,6 +1298,25 @@ def twin_by_width(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def by_width_mutations() -> tuple[Mutation, ...]:
+    def unit(rng: np.random.Generator) -> list[Trial]:
+        zero, eye = np.zeros(5), np.eye(5)
+        return by_sampling(rng, zero, eye, zero, eye, 5.0, variance=1.0)
+
+    squared = equal(spread(dots_over(d_k)), over(1, power(d_k, 2)))
+    return (
+        Mutation(
+            "variance 1 is expected after the division by the width",
+            twin=Twin("variance of samples divided by the width, against 1", unit),
+        ),
+        Mutation(
+            "the variance is taken to be divided twice, $1/d_k^2$",
+            statement=implies(wide, squared),
+            counterexample=BY_WIDTH.counterexample,
+        ),
+    )
+
+
 BY_WIDTH = Claim(
     id="scaling/by-width",
     title="Division by the width makes the variance too small",
@@ -1187,6 +1332,7 @@ BY_WIDTH = Claim(
         implies(wide, equal(spread(dots_over(d_k)), over(1, d_k))), prove_by_width
     ),
     twin=Twin("variance of samples divided by the width", twin_by_width),
+    mutations=by_width_mutations,
     expected=Verdict.REFUTED,
     remark="For wide heads all logits are then near 0 and attention is nearly uniform.",
 )  # fmt: skip
@@ -1224,6 +1370,17 @@ def twin_by_model_width(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def by_model_width_mutations() -> tuple[Mutation, ...]:
+    grows = equal(spread(dots_over(sp.sqrt(d))), h)
+    return (
+        Mutation(
+            "the variance is taken to grow with the number of heads, $h$ in place of $1/h$",
+            statement=implies(shared, grows),
+            counterexample=BY_MODEL_WIDTH.counterexample,
+        ),
+    )
+
+
 BY_MODEL_WIDTH = Claim(
     id="scaling/by-model-width",
     title="The root of the model width is too large a divisor",
@@ -1239,6 +1396,7 @@ BY_MODEL_WIDTH = Claim(
         implies(shared, equal(spread(dots_over(sp.sqrt(d))), over(1, h))), prove_by_model_width
     ),
     twin=Twin("variance of samples divided by the root of the model width", twin_by_model_width),
+    mutations=by_model_width_mutations,
     expected=Verdict.REFUTED,
     remark="The two agree for one head only. With more, the softmax gets flatter.",
 )  # fmt: skip
@@ -1271,12 +1429,29 @@ def prove_in_a_head(p: Prover) -> Theorem:
     return under(p, per_head, reasons, then)
 
 
-def twin_in_a_head(rng: np.random.Generator) -> list[Trial]:
+def twin_in_a_head(
+    rng: np.random.Generator, width_of: Callable[[int, int], float] = lambda d, h: d / h
+) -> list[Trial]:
+    """With the root of what `width_of` makes of the model width and the number of heads."""
     out = []
     for heads, width in ((1, 3), (4, 3), (3, 1)):
         zero, eye = np.zeros(width), np.eye(width)
-        out += by_sampling(rng, zero, eye, zero, eye, (heads * width / heads) ** 0.5, variance=1.0)
+        divisor = width_of(heads * width, heads) ** 0.5
+        out += by_sampling(rng, zero, eye, zero, eye, divisor, variance=1.0)
     return out
+
+
+def in_a_head_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            r"heads divide by $\sqrt{d_{\text{model}}}$, which one head does not show",
+            statement=implies(per_head, equal(variance(over(dot, sp.sqrt(d))), 1)),
+            twin=Twin(
+                "variance of samples divided by the root of the model width",
+                lambda rng: twin_in_a_head(rng, lambda d, _: d),
+            ),
+        ),
+    )
 
 
 IN_A_HEAD = Claim(
@@ -1290,6 +1465,7 @@ IN_A_HEAD = Claim(
     statement=implies(per_head, equal(variance(over(dot, head_root)), 1)),
     proof=prove_in_a_head,
     twin=Twin("variance of samples for several numbers of heads", twin_in_a_head),
+    mutations=in_a_head_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1308,7 +1484,8 @@ def prove_where(p: Prover) -> Theorem:
     )  # fmt: skip
 
 
-def twin_where(rng: np.random.Generator) -> list[Trial]:
+def twin_where(rng: np.random.Generator, exponent: float = -0.25) -> list[Trial]:
+    """With queries and keys times that power of the width."""
     from numeric import scaled_scores
 
     out = []
@@ -1317,9 +1494,21 @@ def twin_where(rng: np.random.Generator) -> list[Trial]:
         keys = rng.standard_normal((columns, width))
         logits = scaled_scores(queries, keys)
         out.append(agree((queries / width**0.5) @ keys.T, logits, "on the queries"))
-        both_sides = (queries * width**-0.25) @ (keys * width**-0.25).T
+        both_sides = (queries * width**exponent) @ (keys * width**exponent).T
         out.append(agree(both_sides, logits, "a fourth root on both"))
     return out
+
+
+def where_mutations() -> tuple[Mutation, ...]:
+    twice = total(times(over(u[c], root), over(v[c], root)), c)
+    return (
+        Mutation(
+            "queries and keys are both divided by the root, not by its root",
+            statement=equal(twice, over(fixed_dot, root)),
+            counterexample=Example({d_k: 4, u: [1, 1, 1, 1], v: [1, 1, 1, 1]}),
+            twin=Twin("logits that are scaled twice", lambda rng: twin_where(rng, exponent=-0.5)),
+        ),
+    )
 
 
 WHERE = Claim(
@@ -1335,6 +1524,7 @@ WHERE = Claim(
     ),
     proof=prove_where,
     twin=Twin("logits scaled on either side against those of attention", twin_where),
+    mutations=where_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
