@@ -1,7 +1,9 @@
 """The NumPy side: Transformer layers forward and backward, and what is needed to check them.
 
 Pure functions in row convention (one token per row). `f_vjp` takes the arguments of `f` and a
-cotangent of the output, and returns the gradients of the arguments. float64 unless given float32;
+cotangent of the output, and returns the gradients of the arguments; `f_pullback` takes those of `f`
+and returns its output together with the function that takes a cotangent to the gradients, which
+remembers what the forward pass has computed. float64 unless given float32;
 float16 is computed, and comes back, in float32.
 """
 

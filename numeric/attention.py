@@ -7,6 +7,7 @@ differ from d_k and the leading axes agree. There are n output rows, one per que
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ import numpy.typing as npt
 from numeric.arrays import Array, as_floating, require_group, require_shape, transpose
 from numeric.masks import apply_mask
 from numeric.softmax import softmax, softmax_pullback
+
+#: of queries, keys and values
+Gradients = tuple[Array, Array, Array]
 
 
 def scaled_scores(queries: npt.ArrayLike, keys: npt.ArrayLike) -> Array:
@@ -42,8 +46,7 @@ def attention_weights(
 
     mask: see `masks`; a query from which every key is excluded has weights 0.
     """
-    scores = scaled_scores(queries, keys)
-    return softmax(scores if mask is None else apply_mask(scores, mask))
+    return softmax(_masked_scores(queries, keys, mask))
 
 
 def scaled_dot_product_attention(
@@ -57,9 +60,7 @@ def scaled_dot_product_attention(
 
     mask (n, m) or (..., n, m), see `masks`; a query from which every key is excluded gives 0.
     """
-    weights, values = attention_weights(queries, keys, mask=mask), as_floating(values)
-    _check_values(values, weights)
-    return weights @ values
+    return scaled_dot_product_attention_pullback(queries, keys, values, mask=mask)[0]
 
 
 def scaled_dot_product_attention_vjp(
@@ -69,21 +70,38 @@ def scaled_dot_product_attention_vjp(
     cotangent: npt.ArrayLike,
     *,
     mask: npt.ArrayLike | None = None,
-) -> tuple[Array, Array, Array]:
+) -> Gradients:
     """cotangent (..., n, d_v) -> gradients of queries, keys and values, shaped like these.
 
     Nothing flows through excluded keys, nor from a query without any key.
     """
-    weights = attention_weights(queries, keys, mask=mask)
-    values, cotangent = as_floating(values), as_floating(cotangent)
-    _check_values(values, weights)
-    axes = {"n": weights.shape[-2], "d_v": values.shape[-1]}
-    require_shape("cotangent", cotangent, axes, leading=weights.shape[:-2])
-    grad_values = transpose(weights) @ cotangent
-    grad_weights = cotangent @ transpose(values)
-    grad_scores = softmax_pullback(weights, grad_weights)
-    grad_queries, grad_keys = scaled_scores_vjp(queries, keys, grad_scores)
-    return grad_queries, grad_keys, grad_values
+    return scaled_dot_product_attention_pullback(queries, keys, values, mask=mask)[1](cotangent)
+
+
+def scaled_dot_product_attention_pullback(
+    queries: npt.ArrayLike,
+    keys: npt.ArrayLike,
+    values: npt.ArrayLike,
+    *,
+    mask: npt.ArrayLike | None = None,
+) -> tuple[Array, Callable[[npt.ArrayLike], Gradients]]:
+    """Output (..., n, d_v), and cotangent -> gradients of queries, keys and values."""
+    weights, scores_pullback = softmax_pullback(_masked_scores(queries, keys, mask))
+    values = as_floating(values)
+    n, m = weights.shape[-2:]
+    require_shape("values", values, {"m": m, "d_v": None}, leading=weights.shape[:-2])
+
+    def pullback(cotangent: npt.ArrayLike) -> Gradients:
+        cotangent = as_floating(cotangent)
+        axes = {"n": n, "d_v": values.shape[-1]}
+        require_shape("cotangent", cotangent, axes, leading=weights.shape[:-2])
+        grad_values = transpose(weights) @ cotangent
+        grad_weights = cotangent @ transpose(values)
+        grad_scores = scores_pullback(grad_weights)
+        grad_queries, grad_keys = scaled_scores_vjp(queries, keys, grad_scores)
+        return grad_queries, grad_keys, grad_values
+
+    return weights @ values, pullback
 
 
 def grouped_query_attention(
@@ -98,8 +116,7 @@ def grouped_query_attention(
     g divides h, and h/g query heads in a row share a head of keys and values: query head i reads
     head i // (h/g).  g = 1 is multi-query attention, g = h the ordinary one.
     """
-    keys, values = _per_query_head(queries, keys, values)
-    return scaled_dot_product_attention(queries, keys, values, mask=mask)
+    return grouped_query_attention_pullback(queries, keys, values, mask=mask)[0]
 
 
 def grouped_query_attention_vjp(
@@ -109,18 +126,41 @@ def grouped_query_attention_vjp(
     cotangent: npt.ArrayLike,
     *,
     mask: npt.ArrayLike | None = None,
-) -> tuple[Array, Array, Array]:
+) -> Gradients:
     """cotangent (..., h, n, d_v) -> gradients of queries, keys and values, shaped like these."""
-    repeated = _per_query_head(queries, keys, values)
-    grads = scaled_dot_product_attention_vjp(queries, *repeated, cotangent, mask=mask)
-    g = as_floating(keys).shape[-3]
-    return grads[0], _sum_over_groups(grads[1], g), _sum_over_groups(grads[2], g)
+    return grouped_query_attention_pullback(queries, keys, values, mask=mask)[1](cotangent)
 
 
-def _per_query_head(
-    queries: npt.ArrayLike, keys: npt.ArrayLike, values: npt.ArrayLike
-) -> tuple[Array, Array]:
-    """Keys and values with every head repeated for the h/g query heads that read it."""
+def grouped_query_attention_pullback(
+    queries: npt.ArrayLike,
+    keys: npt.ArrayLike,
+    values: npt.ArrayLike,
+    *,
+    mask: npt.ArrayLike | None = None,
+) -> tuple[Array, Callable[[npt.ArrayLike], Gradients]]:
+    """Output (..., h, n, d_v), and cotangent -> gradients of queries, keys and values."""
+    h, g = _heads(queries, keys, values)
+    if h == g:
+        return scaled_dot_product_attention_pullback(queries, keys, values, mask=mask)
+    repeated = (np.repeat(as_floating(array), h // g, axis=-3) for array in (keys, values))
+    output, repeated_pullback = scaled_dot_product_attention_pullback(queries, *repeated, mask=mask)
+
+    def pullback(cotangent: npt.ArrayLike) -> Gradients:
+        grad_queries, grad_keys, grad_values = repeated_pullback(cotangent)
+        return grad_queries, _sum_over_groups(grad_keys, g), _sum_over_groups(grad_values, g)
+
+    return output, pullback
+
+
+def _masked_scores(
+    queries: npt.ArrayLike, keys: npt.ArrayLike, mask: npt.ArrayLike | None
+) -> Array:
+    scores = scaled_scores(queries, keys)
+    return scores if mask is None else apply_mask(scores, mask)
+
+
+def _heads(queries: npt.ArrayLike, keys: npt.ArrayLike, values: npt.ArrayLike) -> tuple[int, int]:
+    """The number of query heads and that of the heads that they share."""
     queries, keys, values = as_floating(queries), as_floating(keys), as_floating(values)
     require_shape("queries", queries, {"h": None, "n": None, "d_k": None}, leading=None)
     h, _, d_k = queries.shape[-3:]
@@ -128,7 +168,7 @@ def _per_query_head(
     g, m, _ = keys.shape[-3:]
     require_shape("values", values, {"g": g, "m": m, "d_v": None}, leading=queries.shape[:-3])
     require_group(g, h)
-    return np.repeat(keys, h // g, axis=-3), np.repeat(values, h // g, axis=-3)
+    return h, g
 
 
 def _sum_over_groups(gradient: Array, g: int) -> Array:
@@ -142,8 +182,3 @@ def _check_queries_and_keys(queries: Array, keys: Array) -> None:
     require_shape("queries", queries, {"n": None, "d_k": None}, leading=None)
     axes = {"m": None, "d_k": queries.shape[-1]}
     require_shape("keys", keys, axes, leading=queries.shape[:-2])
-
-
-def _check_values(values: Array, weights: Array) -> None:
-    axes = {"m": weights.shape[-1], "d_v": None}
-    require_shape("values", values, axes, leading=weights.shape[:-2])

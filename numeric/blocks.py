@@ -16,20 +16,12 @@ import numpy.typing as npt
 
 from numeric.activations import RELU, SILU, Activation
 from numeric.arrays import Array
-from numeric.feed_forward import (
-    feed_forward,
-    feed_forward_vjp,
-    gated_feed_forward,
-    gated_feed_forward_vjp,
-)
+from numeric.feed_forward import feed_forward_pullback as plain_pullback
+from numeric.feed_forward import gated_feed_forward_pullback
 from numeric.layer_weights import LayerNormWeights, NetworkWeights, NormWeights, RMSNormWeights
-from numeric.multi_head import (
-    multi_head_attention,
-    multi_head_attention_vjp,
-    self_attention,
-    self_attention_vjp,
-)
-from numeric.normalization import layer_norm, layer_norm_vjp, rms_norm, rms_norm_vjp
+from numeric.multi_head import multi_head_attention_pullback
+from numeric.multi_head import self_attention_pullback as one_input_pullback
+from numeric.normalization import layer_norm_pullback, rms_norm_pullback
 from numeric.rotary import Rotary
 from numeric.weights import GatedFeedForwardWeights, MultiHeadWeights
 
@@ -93,25 +85,27 @@ def _post_norm(x: Array, sublayer: Differentiable, norm: Differentiable) -> tupl
 
 def norm_pullback(x: Array, weights: NormWeights, options: LayerOptions) -> tuple[Array, Pullback]:
     """x (..., d_model) -> the same shape; cotangent -> gradients of x and of the weights."""
-    epsilon = options.epsilon
     if isinstance(weights, RMSNormWeights):
-        return _rms_norm_pullback(x, weights.gamma, epsilon)
+        return _rms_norm_pullback(x, weights.gamma, options.epsilon)
     gamma = weights.gamma
     beta = np.zeros_like(gamma) if weights.beta is None else weights.beta
+    output, by_fields = layer_norm_pullback(x, gamma, beta, epsilon=options.epsilon)
 
     def pullback(cotangent: Array) -> tuple[Array, LayerNormWeights]:
-        grad_x, grad_gamma, grad_beta = layer_norm_vjp(x, gamma, beta, cotangent, epsilon=epsilon)
+        grad_x, grad_gamma, grad_beta = by_fields(cotangent)
         return grad_x, LayerNormWeights(grad_gamma, None if weights.beta is None else grad_beta)
 
-    return layer_norm(x, gamma, beta, epsilon=epsilon), pullback
+    return output, pullback
 
 
 def _rms_norm_pullback(x: Array, gamma: Array, epsilon: float) -> tuple[Array, Pullback]:
+    output, by_fields = rms_norm_pullback(x, gamma, epsilon=epsilon)
+
     def pullback(cotangent: Array) -> tuple[Array, RMSNormWeights]:
-        grad_x, grad_gamma = rms_norm_vjp(x, gamma, cotangent, epsilon=epsilon)
+        grad_x, grad_gamma = by_fields(cotangent)
         return grad_x, RMSNormWeights(grad_gamma)
 
-    return rms_norm(x, gamma, epsilon=epsilon), pullback
+    return output, pullback
 
 
 def final_norm_pullback(
@@ -127,12 +121,7 @@ def self_attention_pullback(
     x: Array, weights: MultiHeadWeights, mask: npt.ArrayLike | None, options: LayerOptions
 ) -> tuple[Array, Pullback]:
     """x (..., n, d_model) -> the same shape; cotangent -> gradients of x and of the weights."""
-    rotary = options.rotary
-
-    def pullback(cotangent: Array) -> tuple[Array, MultiHeadWeights]:
-        return self_attention_vjp(x, weights, cotangent, mask=mask, rotary=rotary)
-
-    return self_attention(x, weights, mask=mask, rotary=rotary), pullback
+    return one_input_pullback(x, weights, mask=mask, rotary=options.rotary)
 
 
 def cross_attention_pullback(
@@ -140,13 +129,13 @@ def cross_attention_pullback(
 ) -> tuple[Array, Pullback]:
     """x (..., n, d_model), memory (..., m, d_memory) -> the shape of x; cotangent -> gradients
     of x, of the memory (which is keys and values at once) and of the weights."""
+    output, by_role = multi_head_attention_pullback(x, memory, memory, weights, mask=mask)
 
     def pullback(cotangent: Array) -> tuple[Array, Array, MultiHeadWeights]:
-        grads = multi_head_attention_vjp(x, memory, memory, weights, cotangent, mask=mask)
-        grad_x, as_keys, as_values, grad_weights = grads
+        grad_x, as_keys, as_values, grad_weights = by_role(cotangent)
         return grad_x, as_keys + as_values, grad_weights
 
-    return multi_head_attention(x, memory, memory, weights, mask=mask), pullback
+    return output, pullback
 
 
 def feed_forward_pullback(
@@ -154,11 +143,5 @@ def feed_forward_pullback(
 ) -> tuple[Array, Pullback]:
     """x (..., d_model) -> the same shape; cotangent -> gradients of x and of the weights."""
     if isinstance(weights, GatedFeedForwardWeights):
-        gated = options.activation or SILU
-        return gated_feed_forward(
-            x, weights, activation=gated
-        ), lambda cotangent: gated_feed_forward_vjp(x, weights, cotangent, activation=gated)
-    activation = options.activation or RELU
-    return feed_forward(x, weights, activation=activation), lambda cotangent: feed_forward_vjp(
-        x, weights, cotangent, activation=activation
-    )
+        return gated_feed_forward_pullback(x, weights, activation=options.activation or SILU)
+    return plain_pullback(x, weights, activation=options.activation or RELU)

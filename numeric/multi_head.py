@@ -9,13 +9,18 @@ positions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy.typing as npt
 
 from numeric.arrays import Array, as_floating, require_positive, require_shape
-from numeric.attention import grouped_query_attention, grouped_query_attention_vjp
+from numeric.attention import grouped_query_attention, grouped_query_attention_pullback
 from numeric.linear import linear, linear_vjp
 from numeric.rotary import Rotary
 from numeric.weights import MultiHeadWeights
+
+#: of the inputs of queries, keys and values, and of the weights
+Gradients = tuple[Array, Array, Array, MultiHeadWeights]
 
 
 def attention_heads(
@@ -62,9 +67,8 @@ def multi_head_attention(
     rotary: Rotary | None = None,
 ) -> Array:
     """Inputs (..., n, d_model), (..., m, d_key), (..., m, d_value) -> (..., n, d_model)."""
-    inputs = (query_input, key_input, value_input)
-    heads = attention_heads(*inputs, weights, mask=mask, rotary=rotary)
-    return linear(concat_heads(heads), weights.w_o, weights.b_o)
+    inputs = query_input, key_input, value_input
+    return multi_head_attention_pullback(*inputs, weights, mask=mask, rotary=rotary)[0]
 
 
 def multi_head_attention_vjp(
@@ -76,24 +80,43 @@ def multi_head_attention_vjp(
     *,
     mask: npt.ArrayLike | None = None,
     rotary: Rotary | None = None,
-) -> tuple[Array, Array, Array, MultiHeadWeights]:
+) -> Gradients:
     """cotangent (..., n, d_model) -> gradients of the three inputs and of the weights."""
+    inputs = query_input, key_input, value_input
+    return multi_head_attention_pullback(*inputs, weights, mask=mask, rotary=rotary)[1](cotangent)
+
+
+def multi_head_attention_pullback(
+    query_input: npt.ArrayLike,
+    key_input: npt.ArrayLike,
+    value_input: npt.ArrayLike,
+    weights: MultiHeadWeights,
+    *,
+    mask: npt.ArrayLike | None = None,
+    rotary: Rotary | None = None,
+) -> tuple[Array, Callable[[npt.ArrayLike], Gradients]]:
+    """Output (..., n, d_model), and cotangent -> gradients of the inputs and of the weights."""
     inputs = _checked_inputs(query_input, key_input, value_input, weights)
-    cotangent = as_floating(cotangent)
-    *leading, n, d_model = inputs[0].shape
-    require_shape("cotangent", cotangent, {"n": n, "d_model": d_model}, leading=tuple(leading))
-    heads = _project_inputs(*inputs, weights, rotary)
-    concatenated = concat_heads(grouped_query_attention(*heads, mask=mask))
-    grad_concatenated, w_o, b_o = linear_vjp(concatenated, weights.w_o, weights.b_o, cotangent)
-    grad_heads = split_heads(grad_concatenated, weights.h)
-    grads = grouped_query_attention_vjp(*heads, grad_heads, mask=mask)
-    if rotary is not None:
-        grads = rotary.vjp(heads[0], grads[0]), rotary.vjp(heads[1], grads[1]), grads[2]
-    grad_query, w_q, b_q = _project_vjp(inputs[0], weights.w_q, weights.b_q, grads[0])
-    grad_key, w_k, b_k = _project_vjp(inputs[1], weights.w_k, weights.b_k, grads[1])
-    grad_value, w_v, b_v = _project_vjp(inputs[2], weights.w_v, weights.b_v, grads[2])
-    grad_weights = MultiHeadWeights(w_q, w_k, w_v, w_o, b_q, b_k, b_v, b_o)
-    return grad_query, grad_key, grad_value, grad_weights
+    projected = _project_inputs(*inputs, weights, rotary)
+    heads, heads_pullback = grouped_query_attention_pullback(*projected, mask=mask)
+    concatenated = concat_heads(heads)
+    output = linear(concatenated, weights.w_o, weights.b_o)
+
+    def pullback(cotangent: npt.ArrayLike) -> Gradients:
+        cotangent = as_floating(cotangent)
+        *leading, n, d_model = output.shape
+        require_shape("cotangent", cotangent, {"n": n, "d_model": d_model}, leading=tuple(leading))
+        grad_concatenated, w_o, b_o = linear_vjp(concatenated, weights.w_o, weights.b_o, cotangent)
+        queries, keys, values = heads_pullback(split_heads(grad_concatenated, weights.h))
+        if rotary is not None:
+            queries, keys = rotary.vjp(projected[0], queries), rotary.vjp(projected[1], keys)
+        grad_query, w_q, b_q = _project_vjp(inputs[0], weights.w_q, weights.b_q, queries)
+        grad_key, w_k, b_k = _project_vjp(inputs[1], weights.w_k, weights.b_k, keys)
+        grad_value, w_v, b_v = _project_vjp(inputs[2], weights.w_v, weights.b_v, values)
+        grad_weights = MultiHeadWeights(w_q, w_k, w_v, w_o, b_q, b_k, b_v, b_o)
+        return grad_query, grad_key, grad_value, grad_weights
+
+    return output, pullback
 
 
 def self_attention(
@@ -104,7 +127,7 @@ def self_attention(
     rotary: Rotary | None = None,
 ) -> Array:
     """x (..., n, d_model) -> (..., n, d_model), x being queries, keys and values at once."""
-    return multi_head_attention(x, x, x, weights, mask=mask, rotary=rotary)
+    return self_attention_pullback(x, weights, mask=mask, rotary=rotary)[0]
 
 
 def self_attention_vjp(
@@ -116,10 +139,24 @@ def self_attention_vjp(
     rotary: Rotary | None = None,
 ) -> tuple[Array, MultiHeadWeights]:
     """cotangent (..., n, d_model) -> gradients of x and of the weights."""
-    as_query, as_key, as_value, grad_weights = multi_head_attention_vjp(
-        x, x, x, weights, cotangent, mask=mask, rotary=rotary
-    )
-    return as_query + as_key + as_value, grad_weights
+    return self_attention_pullback(x, weights, mask=mask, rotary=rotary)[1](cotangent)
+
+
+def self_attention_pullback(
+    x: npt.ArrayLike,
+    weights: MultiHeadWeights,
+    *,
+    mask: npt.ArrayLike | None = None,
+    rotary: Rotary | None = None,
+) -> tuple[Array, Callable[[npt.ArrayLike], tuple[Array, MultiHeadWeights]]]:
+    """Output (..., n, d_model), and cotangent -> gradients of x and of the weights."""
+    output, by_role = multi_head_attention_pullback(x, x, x, weights, mask=mask, rotary=rotary)
+
+    def pullback(cotangent: npt.ArrayLike) -> tuple[Array, MultiHeadWeights]:
+        as_query, as_key, as_value, grad_weights = by_role(cotangent)
+        return as_query + as_key + as_value, grad_weights
+
+    return output, pullback
 
 
 def _checked_inputs(

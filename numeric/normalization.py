@@ -8,6 +8,7 @@ u = x - mu the layers return ``u / s * gamma + beta``.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ import numpy.typing as npt
 from numeric.arrays import Array, as_floating, require_shape
 
 Axes = tuple[int, ...]
+#: of x, gamma and beta
+Gradients = tuple[Array, Array, Array]
 
 
 class _Normalised(NamedTuple):
@@ -33,8 +36,7 @@ def layer_norm(
     x: npt.ArrayLike, gamma: npt.ArrayLike, beta: npt.ArrayLike, *, epsilon: float
 ) -> Array:
     """x (..., d), gamma and beta (d,) -> (..., d); s = sqrt(sigma^2 + epsilon)."""
-    x, gamma, beta = _checked(x, gamma, beta)
-    return _inside(x, (-1,), epsilon).values * gamma + beta
+    return layer_norm_pullback(x, gamma, beta, epsilon=epsilon)[0]
 
 
 def layer_norm_vjp(
@@ -44,18 +46,24 @@ def layer_norm_vjp(
     cotangent: npt.ArrayLike,
     *,
     epsilon: float,
-) -> tuple[Array, Array, Array]:
+) -> Gradients:
     """cotangent (..., d) -> gradients of x, gamma and beta."""
+    return layer_norm_pullback(x, gamma, beta, epsilon=epsilon)[1](cotangent)
+
+
+def layer_norm_pullback(
+    x: npt.ArrayLike, gamma: npt.ArrayLike, beta: npt.ArrayLike, *, epsilon: float
+) -> tuple[Array, Callable[[npt.ArrayLike], Gradients]]:
+    """Output (..., d), and cotangent -> gradients of x, gamma and beta."""
     x, gamma, beta = _checked(x, gamma, beta)
-    return _vjp(_inside(x, (-1,), epsilon), (-1,), gamma, cotangent)
+    return _output_and_pullback(_inside(x, (-1,), epsilon), (-1,), gamma, beta)
 
 
 def layer_norm_outside(
     x: npt.ArrayLike, gamma: npt.ArrayLike, beta: npt.ArrayLike, *, epsilon: float
 ) -> Array:
     """x (..., d), gamma and beta (d,) -> (..., d); s = sigma + epsilon."""
-    x, gamma, beta = _checked(x, gamma, beta)
-    return _outside(x, (-1,), epsilon).values * gamma + beta
+    return layer_norm_outside_pullback(x, gamma, beta, epsilon=epsilon)[0]
 
 
 def layer_norm_outside_vjp(
@@ -65,11 +73,18 @@ def layer_norm_outside_vjp(
     cotangent: npt.ArrayLike,
     *,
     epsilon: float,
-) -> tuple[Array, Array, Array]:
+) -> Gradients:
     """cotangent (..., d) -> gradients of x, gamma and beta; for a constant row the derivative
     of u / (sigma + epsilon) is that of u / epsilon."""
+    return layer_norm_outside_pullback(x, gamma, beta, epsilon=epsilon)[1](cotangent)
+
+
+def layer_norm_outside_pullback(
+    x: npt.ArrayLike, gamma: npt.ArrayLike, beta: npt.ArrayLike, *, epsilon: float
+) -> tuple[Array, Callable[[npt.ArrayLike], Gradients]]:
+    """Output (..., d), and cotangent -> gradients of x, gamma and beta."""
     x, gamma, beta = _checked(x, gamma, beta)
-    return _vjp(_outside(x, (-1,), epsilon), (-1,), gamma, cotangent)
+    return _output_and_pullback(_outside(x, (-1,), epsilon), (-1,), gamma, beta)
 
 
 def batch_norm(
@@ -79,9 +94,7 @@ def batch_norm(
 
     Training mode: mean and deviation of a feature over all rows of all leading axes.
     """
-    x, gamma, beta = _checked(x, gamma, beta)
-    axes = _row_axes(x)
-    return _inside(x, axes, epsilon).values * gamma + beta
+    return batch_norm_pullback(x, gamma, beta, epsilon=epsilon)[0]
 
 
 def batch_norm_vjp(
@@ -91,30 +104,48 @@ def batch_norm_vjp(
     cotangent: npt.ArrayLike,
     *,
     epsilon: float,
-) -> tuple[Array, Array, Array]:
+) -> Gradients:
     """cotangent like x -> gradients of x, gamma and beta, through mean and deviation as well."""
+    return batch_norm_pullback(x, gamma, beta, epsilon=epsilon)[1](cotangent)
+
+
+def batch_norm_pullback(
+    x: npt.ArrayLike, gamma: npt.ArrayLike, beta: npt.ArrayLike, *, epsilon: float
+) -> tuple[Array, Callable[[npt.ArrayLike], Gradients]]:
+    """Output like x, and cotangent -> gradients of x, gamma and beta."""
     x, gamma, beta = _checked(x, gamma, beta)
     axes = _row_axes(x)
-    return _vjp(_inside(x, axes, epsilon), axes, gamma, cotangent)
+    return _output_and_pullback(_inside(x, axes, epsilon), axes, gamma, beta)
 
 
 def rms_norm(x: npt.ArrayLike, gamma: npt.ArrayLike, *, epsilon: float) -> Array:
     """x (..., d), gamma (d,) -> (..., d): x / sqrt(mean of x^2 + epsilon) * gamma."""
-    x, gamma, _ = _checked(x, gamma, None)
-    return x / _root(x, (-1,), epsilon) * gamma
+    return rms_norm_pullback(x, gamma, epsilon=epsilon)[0]
 
 
 def rms_norm_vjp(
     x: npt.ArrayLike, gamma: npt.ArrayLike, cotangent: npt.ArrayLike, *, epsilon: float
 ) -> tuple[Array, Array]:
     """cotangent (..., d) -> gradients of x and gamma."""
+    return rms_norm_pullback(x, gamma, epsilon=epsilon)[1](cotangent)
+
+
+def rms_norm_pullback(
+    x: npt.ArrayLike, gamma: npt.ArrayLike, *, epsilon: float
+) -> tuple[Array, Callable[[npt.ArrayLike], tuple[Array, Array]]]:
+    """Output (..., d), and cotangent -> gradients of x and gamma."""
     x, gamma, _ = _checked(x, gamma, None)
-    cotangent = as_floating(cotangent)
-    require_shape("cotangent", cotangent, {}, leading=x.shape)
     divisor = _root(x, (-1,), epsilon)
-    values, inner = x / divisor, cotangent * gamma
-    grad_x = (inner - values * (inner * values).mean(axis=-1, keepdims=True)) / divisor
-    return grad_x, _over_rows(cotangent * values)
+    values = x / divisor
+
+    def pullback(cotangent: npt.ArrayLike) -> tuple[Array, Array]:
+        cotangent = as_floating(cotangent)
+        require_shape("cotangent", cotangent, {}, leading=x.shape)
+        inner = cotangent * gamma
+        grad_x = (inner - values * (inner * values).mean(axis=-1, keepdims=True)) / divisor
+        return grad_x, _over_rows(cotangent * values)
+
+    return values * gamma, pullback
 
 
 def _inside(x: Array, axes: Axes, epsilon: float) -> _Normalised:
@@ -162,20 +193,21 @@ def _checked_divisor(divisor: Array) -> Array:
     return divisor
 
 
-def _vjp(
-    normalised: _Normalised, axes: Axes, gamma: Array, cotangent: npt.ArrayLike
-) -> tuple[Array, Array, Array]:
-    cotangent = as_floating(cotangent)
+def _output_and_pullback(
+    normalised: _Normalised, axes: Axes, gamma: Array, beta: Array
+) -> tuple[Array, Callable[[npt.ArrayLike], Gradients]]:
     values, divisor, direction = normalised
-    require_shape("cotangent", cotangent, {}, leading=values.shape)
-    inner = cotangent * gamma
-    along = (inner * values).mean(axis=axes, keepdims=True)
-    centred = inner - inner.mean(axis=axes, keepdims=True)
-    return (
-        (centred - direction * along) / divisor,
-        _over_rows(cotangent * values),
-        _over_rows(cotangent),
-    )
+
+    def pullback(cotangent: npt.ArrayLike) -> Gradients:
+        cotangent = as_floating(cotangent)
+        require_shape("cotangent", cotangent, {}, leading=values.shape)
+        inner = cotangent * gamma
+        along = (inner * values).mean(axis=axes, keepdims=True)
+        centred = inner - inner.mean(axis=axes, keepdims=True)
+        grad_x = (centred - direction * along) / divisor
+        return grad_x, _over_rows(cotangent * values), _over_rows(cotangent)
+
+    return values * gamma + beta, pullback
 
 
 def _over_rows(x: Array) -> Array:

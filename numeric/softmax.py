@@ -6,6 +6,8 @@ choose from, and all its probabilities are 0. NaN and +inf are refused.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,7 +16,8 @@ from numeric.arrays import Array, as_floating, require_shape
 
 def softmax(logits: npt.ArrayLike) -> Array:
     """logits (..., m) -> probabilities (..., m); each row along the last axis sums to 1."""
-    probabilities: Array = np.exp(_shifted(logits))
+    probabilities = _shifted(logits)
+    np.exp(probabilities, out=probabilities)
     total = probabilities.sum(axis=-1, keepdims=True)
     total[total == 0] = 1  # only where the whole row is excluded: else the largest term is 1
     probabilities /= total
@@ -23,16 +26,22 @@ def softmax(logits: npt.ArrayLike) -> Array:
 
 def softmax_vjp(logits: npt.ArrayLike, cotangent: npt.ArrayLike) -> Array:
     """logits (..., m), cotangent (..., m) -> gradient (..., m); each row of it sums to 0."""
-    return softmax_pullback(softmax(logits), cotangent)
+    return softmax_pullback(logits)[1](cotangent)
 
 
-def softmax_pullback(probabilities: Array, cotangent: npt.ArrayLike) -> Array:
-    """The vjp for those who have the probabilities (..., m) already."""
-    cotangent = as_floating(cotangent)
-    require_shape("cotangent", cotangent, {}, leading=probabilities.shape)
-    mean_cotangent = (probabilities * cotangent).sum(axis=-1, keepdims=True)
-    gradient: Array = probabilities * (cotangent - mean_cotangent)
-    return gradient
+def softmax_pullback(logits: npt.ArrayLike) -> tuple[Array, Callable[[npt.ArrayLike], Array]]:
+    """Probabilities (..., m), and cotangent (..., m) -> gradient (..., m)."""
+    probabilities = softmax(logits)
+
+    def pullback(cotangent: npt.ArrayLike) -> Array:
+        cotangent = as_floating(cotangent)
+        require_shape("cotangent", cotangent, {}, leading=probabilities.shape)
+        mean_cotangent = (probabilities * cotangent).sum(axis=-1, keepdims=True)
+        gradient: Array = cotangent - mean_cotangent
+        gradient *= probabilities
+        return gradient
+
+    return probabilities, pullback
 
 
 def log_softmax(logits: npt.ArrayLike) -> Array:
