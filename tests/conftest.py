@@ -11,3 +11,8 @@ def pytest_addoption(parser):
         action="store_true",
         help="alter every field of every step of every proof log, instead of a sample of steps",
     )
+    parser.addoption(
+        "--report-page",
+        metavar="FILE",
+        help="a report.html for the tests in a browser, instead of a small one",
+    )

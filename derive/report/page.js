@@ -63,10 +63,14 @@
   async function copy(button) {
     const formula = button.parentElement.querySelector(".f");
     const [table, places] = await unpacked;
-    const place = [...document.querySelectorAll(".f")].indexOf(formula);
-    await navigator.clipboard.writeText(table[places[place]]);
-    said.textContent = "LaTeX copied";
-    setTimeout(() => { said.textContent = ""; }, 2000);
+    const latex = table[places[[...document.querySelectorAll(".f")].indexOf(formula)]];
+    try {
+      await navigator.clipboard.writeText(latex);
+      said.textContent = "LaTeX copied";
+    } catch {  // not allowed: it is shown, to be copied by hand
+      said.textContent = latex;
+    }
+    setTimeout(() => { said.textContent = ""; }, 4000);
   }
 
   function makeButtons() {
