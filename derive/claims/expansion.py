@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Claim, Correction, Example
+from derive.claim import Claim, Correction, Example, Mutation
 from derive.claims._relu import half, of, source
 from derive.convert import Converter
 from derive.kernel import terms as T
@@ -114,6 +114,21 @@ def twin_weights(rng: np.random.Generator) -> Iterator[Trial]:
         yield agree(stored, 2 * factor * width**2, f"d={width}, r={factor}")
 
 
+def weight_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "one matrix is counted in place of both",
+            statement=implies(expanded, equal(weights, times(r, power(d, 2)))),
+            counterexample=Example({d: 1, f: 1, r: 1}),
+        ),
+        Mutation(
+            "the factor enters with its square",
+            statement=implies(expanded, equal(weights, times(2, power(r, 2), power(d, 2)))),
+            counterexample=Example({d: 1, f: 2, r: 2}),
+        ),
+    )
+
+
 WEIGHTS = Claim(
     id="expansion/weights",
     title="Weights of a layer with expansion factor r",
@@ -125,6 +140,7 @@ WEIGHTS = Claim(
     statement=implies(expanded, equal(weights, times(2, r, power(d, 2)))),
     proof=prove_weights,
     twin=Twin("stored weights of built layers", twin_weights),
+    mutations=weight_mutations,
     expected=Verdict.PROVED,
     remark=r"$8d_{\text{model}}^2$ for $r=4$; biases add $(r+1)\,d_{\text{model}}$.",
 )
@@ -168,6 +184,16 @@ def twin_operations(rng: np.random.Generator) -> Iterator[Trial]:
         yield agree(tokens * one, 4 * tokens * factor * width**2, f"d={width}, r={factor}")
 
 
+def operation_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "products are counted, and no sums",
+            statement=implies(expanded, equal(operations, times(2, n, r, power(d, 2)))),
+            counterexample=Example({d: 1, f: 1, n: 1, r: 1}),
+        ),
+    )
+
+
 OPERATIONS = Claim(
     id="expansion/operations",
     title="Operations of a layer with expansion factor r",
@@ -179,6 +205,7 @@ OPERATIONS = Claim(
     statement=implies(expanded, equal(operations, times(4, n, r, power(d, 2)))),
     proof=prove_operations,
     twin=Twin("operations of loops over the weights of built layers", twin_operations),
+    mutations=operation_mutations,
     expected=Verdict.PROVED,
 )
 
@@ -290,7 +317,7 @@ distinct = forall([i, l], implies(forall(a, equal(x[i, a], x[l, a])), equal(i, l
 CORNERS, PARITY = [[0, 0], [0, 1], [1, 0], [1, 1]], [-1, 1, 1, -1]
 
 
-def no_readout(p: Prover, goal: Term) -> Theorem:
+def no_readout(p: Prover, goal: Term, chosen: tuple[Any, ...] = (W, b, w, c)) -> Theorem:
     """No affine function has the signs of the exclusive or: the four conditions add up to 0 < 0."""
     premise, separated = goal.children[0].children
 
@@ -298,16 +325,20 @@ def no_readout(p: Prover, goal: Term) -> Theorem:
         four = [p.at(inner, corner) for corner in range(4)]
         return p.order(less(0, 0), *((1, condition) for condition in four))
 
-    def readout(inner: Theorem) -> Theorem:
-        return p.choose(inner, w, lambda at_w: p.choose(at_w, c, signs))
+    def readout(inner: Theorem, left: tuple[Any, ...]) -> Theorem:
+        if not left:
+            return signs(inner)
+        return p.choose(inner, left[0], lambda at: readout(at, left[1:]))
 
     some = p.assume(separated)
-    below = p.choose(some, W, lambda at_matrix: p.choose(at_matrix, b, readout))
+    below = readout(some, chosen)
     absurd = infer("contradiction", [below, p.trivial(negation(less(0, 0)))], T.negate(separated))
     return infer("not-implies", [p.trivial(premise), infer("deny", [absurd], separated)])
 
 
-def twin_separates(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_separates(
+    rng: np.random.Generator, act: Callable[[np.ndarray], np.ndarray] = of
+) -> Iterator[Trial]:
     """Images of a parallelogram are one again; a readout of them is one of the points."""
     from numeric import linear
 
@@ -321,8 +352,24 @@ def twin_separates(rng: np.random.Generator) -> Iterator[Trial]:
     lifted = linear(points, matrix, shift) @ readout + 0.3
     pulled = points @ (matrix @ readout) + (shift @ readout + 0.3)
     yield agree(labels * lifted, labels * pulled, "the same margins at every point")
-    bent = of(linear(corners, np.ones((2, 2)), np.array([0.0, -1.0]))) @ np.array([1.0, -2.0])
+    bent = act(linear(corners, np.ones((2, 2)), np.array([0.0, -1.0]))) @ np.array([1.0, -2.0])
     yield agree(np.sign(bent - 0.5), PARITY, "with ReLU between, two units are enough")
+
+
+def separation_mutations() -> tuple[Mutation, ...]:
+    lifted = {W: [[1, 0], [0, 1], [1, 1]], b: [0, 0, -1]}
+    corners = {d: 2, f: 3, N: 4, x: CORNERS, y: PARITY}
+    return (
+        Mutation(
+            "any linear lift to more dimensions separates the exclusive or",
+            statement=implies(both(less(d, f), distinct), separable_after),
+            counterexample=Example({**corners, **lifted}, partial(no_readout, chosen=(w, c))),
+            twin=Twin(
+                "the exclusive or after a lift without ReLU",
+                lambda rng: twin_separates(rng, act=lambda v: v),
+            ),
+        ),
+    )
 
 
 SEPARATION = Claim(
@@ -339,6 +386,7 @@ SEPARATION = Claim(
     counterexample=Example({d: 2, f: 3, N: 4, x: CORNERS, y: PARITY}, no_readout),
     correction=Correction(implies(separable_after, separable_before), prove_pulled_back),
     twin=Twin("images of parallelograms, and margins before and after", twin_separates),
+    mutations=separation_mutations,
     expected=Verdict.REFUTED,
     remark="The example is the exclusive or. What is separable after an affine map was separable "
     "before it; a projection, in the sense of the word, the map is not, either.",
@@ -457,14 +505,35 @@ def prove_exclusive_or(p: Prover) -> Theorem:
     return p.discharge(proved, known)
 
 
-def twin_exclusive_or(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_exclusive_or(rng: np.random.Generator, second: float = -2.0) -> Iterator[Trial]:
+    """`second` is the weight of the second unit in the output."""
     from numeric import FeedForwardWeights, feed_forward
 
-    layer = FeedForwardWeights(
-        np.ones((2, 2)), np.array([[1.0, 0.0], [-2.0, 0.0]]), np.array([0.0, -1.0]), np.zeros(2)
-    )
+    down = np.array([[1.0, 0.0], [second, 0.0]])
+    layer = FeedForwardWeights(np.ones((2, 2)), down, np.array([0.0, -1.0]), np.zeros(2))
     output = feed_forward(np.array(CORNERS, dtype=float), layer)[:, 0]
     yield agree(output, [0, 1, 1, 0], "a layer of the model's own width")
+
+
+def exclusive_or_mutations() -> tuple[Mutation, ...]:
+    added = plus(first, second)
+    once = minus(relu(added), relu(minus(added, 1)))
+    return (
+        Mutation(
+            "the second unit is taken away once, not twice",
+            statement=implies(bits, equal(once, exclusive_or.args[1])),
+            counterexample=Example({first: 1, second: 1}),
+            twin=Twin(
+                "a layer whose second unit has the weight $-1$",
+                lambda rng: twin_exclusive_or(rng, second=-1.0),
+            ),
+        ),
+        Mutation(
+            "the numbers need not be bits",
+            statement=exclusive_or,
+            counterexample=Example({first: 2, second: 0}),
+        ),
+    )
 
 
 EXCLUSIVE_OR = Claim(
@@ -479,6 +548,7 @@ EXCLUSIVE_OR = Claim(
     proof=prove_exclusive_or,
     twin=Twin("a feed-forward layer with two inputs and two units at the four corners",
               twin_exclusive_or),
+    mutations=exclusive_or_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -515,6 +585,32 @@ def twin_factor(rng: np.random.Generator) -> Iterator[Trial]:
     yield differs(4 * width * 0.5, width, by=width, what="factor 4 leaves twice as many")
 
 
+def factor_two_mutations() -> tuple[Mutation, ...]:
+    def in_every_layer(rng: np.random.Generator) -> list[Trial]:
+        width, tokens = 8, 4_000
+        active = (of(rng.standard_normal((tokens, 2 * width))) > 0).sum(axis=1)
+        enough = np.mean(active >= width)
+        return [sampled(enough, 1.0, 0.5 / tokens**0.5, "tokens with enough active units")]
+
+    premise = both(equal(q, half), left_over)
+    return (
+        Mutation(
+            "with the factor 2 there are enough active units almost always",
+            twin=Twin("whether as many units are active as there are components", in_every_layer),
+        ),
+        Mutation(
+            "a loss of one half belongs to the factor 3",
+            statement=implies(premise, equal(f, times(3, d))),
+            counterexample=Example({d: 1, f: 2, q: half}),
+        ),
+        Mutation(
+            "nothing is made up for",
+            statement=implies(premise, equal(f, d)),
+            counterexample=Example({d: 1, f: 2, q: half}),
+        ),
+    )
+
+
 FACTOR_TWO = Claim(
     id="expansion/factor-for-half",
     title="For a loss of one half the factor would be 2",
@@ -528,6 +624,7 @@ FACTOR_TWO = Claim(
         implies(both(equal(q, half), left_over), equal(f, times(2, d))), prove_factor_two
     ),
     twin=Twin("active units of layers with Gaussian pre-activations", twin_factor),
+    mutations=factor_two_mutations,
     expected=Verdict.REFUTED,
     remark="If half of the units are active on average, a layer of twice the width has as many "
     "active units as the model has components.",
@@ -557,6 +654,16 @@ def prove_factor_four(p: Prover) -> Theorem:
     return p.suppose(left_over, within, LEFT)
 
 
+def factor_four_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the factor 4 belongs to a loss of one half",
+            statement=implies(left_over, iff(equal(f, times(4, d)), equal(q, half))),
+            counterexample=Example({d: 1, f: 2, q: half}),
+        ),
+    )
+
+
 FACTOR_FOUR = Claim(
     id="expansion/factor-four",
     title="The factor 4 belongs to a loss of three quarters",
@@ -567,6 +674,7 @@ FACTOR_FOUR = Claim(
     statement=implies(left_over, iff(equal(f, times(4, d)), equal(q, sp.Rational(3, 4)))),
     proof=prove_factor_four,
     twin=Twin("active units of layers with Gaussian pre-activations", twin_factor),
+    mutations=factor_four_mutations,
     expected=Verdict.PROVED,
 )
 

@@ -21,7 +21,7 @@ import numpy as np
 import sympy as sp
 
 from derive import auto
-from derive.claim import Added, Claim, Correction, Example
+from derive.claim import Added, Claim, Correction, Example, Mutation
 from derive.claims._relu import (
     at_zero,
     bracket_law,
@@ -34,6 +34,7 @@ from derive.claims._relu import (
     source,
 )
 from derive.convert import Converter
+from derive.counterexample import denied
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem, infer
 from derive.kernel.terms import Lam, Term
@@ -185,6 +186,18 @@ def twin_shares(rng: np.random.Generator) -> Iterator[Trial]:
         yield agree(up + down, 1 + weights @ (values == 0), f"{values.size} outcomes")
 
 
+def share_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "what is at the kink is counted once",
+            statement=implies(
+                probabilities, equal(plus(mean(inactive), mean(mirrored(inactive))), 1)
+            ),
+            counterexample=Example(table([0])),
+        ),
+    )
+
+
 SHARES = Claim(
     id="information-loss/shares",
     title="Inactive units, counted from either side",
@@ -196,6 +209,7 @@ SHARES = Claim(
     statement=implies(probabilities, both_shares),
     proof=lambda p: drawn(p, lambda normalised: shares_add_up(p, normalised)),
     twin=Twin("shares of zeros for random distributions", twin_shares),
+    mutations=share_mutations,
     expected=Verdict.PROVED,
     remark=r"$\mathbb{P}(z\le0)+\mathbb{P}(z\ge0)=1+\mathbb{P}(z=0)$.",
 )
@@ -214,14 +228,36 @@ def prove_half(p: Prover) -> Theorem:
     return drawn(p, then)
 
 
-def twin_half(rng: np.random.Generator) -> Iterator[Trial]:
-    yield share(rng, 0.5, 0.0, "Gaussian of mean zero")
+def twin_half(rng: np.random.Generator, bias: float = 0.0) -> Iterator[Trial]:
+    yield share(rng, 0.5, bias, "Gaussian of mean zero")
     yield share(rng, 0.158655253931457, 1.0, "Gaussian of mean one: 15.9 %")
     skewed = np.array([-1.0, -1.0, 2.0, 5.0])
     yield agree(np.mean(of(skewed) == 0), 0.5, "median zero, not symmetric")
     for values in ([1.0], [0.0], [-1.0], [0.0, -1.0, 1.0]):
         zeros = np.mean(of(np.array(values)) == 0)
         yield differs(zeros, 0.5, by=0.1, what=f"values {values}")
+
+
+def half_mutations() -> tuple[Mutation, ...]:
+    centred = equal(mean(same), 0)
+    skewed = table([-1, 3], [Fraction(3, 4), Fraction(1, 4)])
+    return (
+        Mutation(
+            "a bias of 1 changes nothing: half of the units give zero whatever the median is",
+            given=(),
+            counterexample=Example(table([1])),
+            twin=Twin(
+                "share of zeros among activations with a bias of 1",
+                lambda rng: twin_half(rng, bias=1.0),
+            ),
+        ),
+        Mutation(
+            "a mean of zero is enough",
+            statement=implies(probabilities, implies(centred, equal(mean(inactive), half))),
+            given=(),
+            counterexample=Example(skewed),
+        ),
+    )
 
 
 HALF = Claim(
@@ -249,6 +285,7 @@ HALF = Claim(
     witness=Example(table([-1, 3])),
     proof=prove_half,
     twin=Twin("share of zeros among activations of samples and of small tables", twin_half),
+    mutations=half_mutations,
     expected=Verdict.CONDITIONAL,
     remark=r"Neither a Gaussian law nor symmetry is needed. For a Gaussian of mean $\mu$ and "
     r"standard deviation $\sigma$ the share is $\Phi(-\mu/\sigma)$: 15.9 % for $\mu=\sigma$.",
@@ -386,8 +423,11 @@ ENERGY_SPLITS = Claim(
 )  # fmt: skip
 
 
-def twin_half_energy(rng: np.random.Generator) -> Iterator[Trial]:
-    for values, weights in symmetric(rng):
+def twin_half_energy(
+    rng: np.random.Generator,
+    drawn: Callable[[np.random.Generator], Iterator[tuple[np.ndarray, np.ndarray]]] = symmetric,
+) -> Iterator[Trial]:
+    for values, weights in drawn(rng):
         up, _, before = energies(values, weights)
         yield agree(up, before / 2, f"{values.size} outcomes")
     values = draws(rng, 0.0, 1.7)
@@ -395,6 +435,26 @@ def twin_half_energy(rng: np.random.Generator) -> Iterator[Trial]:
     yield in_standard_errors(kept, 0.0, "Gaussian samples")
     up, _, before = energies(np.ones(1), np.ones(1))
     yield differs(up, before / 2, by=0.4, what="a single positive value")
+
+
+def energy_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "half is kept whatever the distribution is",
+            given=(),
+            counterexample=Example(table([1])),
+            twin=Twin(
+                "mean squares for distributions that are not symmetric",
+                lambda rng: twin_half_energy(rng, distributions),
+            ),
+        ),
+        Mutation(
+            "all of the mean square is kept",
+            statement=equal(mean(activated_square), mean(square)),
+            given=(),
+            counterexample=Example(table([1, -1])),
+        ),
+    )
 
 
 HALF_ENERGY = Claim(
@@ -417,6 +477,7 @@ HALF_ENERGY = Claim(
     witness=Example(table([-2, 2]), auto.prove),
     proof=prove_half_energy,
     twin=Twin("mean squares for symmetric distributions and Gaussian samples", twin_half_energy),
+    mutations=energy_mutations,
     expected=Verdict.CONDITIONAL,
     remark="This is the factor 2 in the initialisation of He et al. for layers with ReLU.",
 )
@@ -481,6 +542,28 @@ def twin_variance(rng: np.random.Generator) -> Iterator[Trial]:
 half_variance = T.implies(law_and(), _formula(equal(spread(relu), times(half, spread(same)))))
 variance_left = T.implies(law_and(), _formula(equal(spread(relu), less_of_variance)))
 
+
+def variance_mutations() -> tuple[Mutation, ...]:
+    def left(of_mean: Any) -> Term:
+        return T.implies(
+            law_and(), _formula(equal(spread(relu), plus(times(half, spread(same)), of_mean)))
+        )
+
+    first = mean(relu)
+    return (
+        Mutation(
+            "the square of the mean is added, not taken away",
+            statement=left(power(first, 2)),
+            counterexample=Example(table([1, -1]), auto.prove),
+        ),
+        Mutation(
+            "the mean itself is taken away, not its square",
+            statement=left(times(-1, first)),
+            counterexample=Example(table([1, -1]), auto.prove),
+        ),
+    )
+
+
 VARIANCE = Claim(
     id="information-loss/half-variance",
     title="Half of the variance is not what is kept",
@@ -493,6 +576,7 @@ VARIANCE = Claim(
     counterexample=Example(table([1, -1])),
     correction=Correction(variance_left, prove_variance),
     twin=Twin("variances for symmetric distributions and Gaussian samples", twin_variance),
+    mutations=variance_mutations,
     expected=Verdict.REFUTED,
     remark="What is missing is the square of the mean that the activation acquires.",
 )
@@ -529,14 +613,46 @@ def prove_gaussian(p: Prover) -> Theorem:
     )
 
 
-def twin_gaussian(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_gaussian(rng: np.random.Generator, kept: float = 0.5 - 0.5 / np.pi) -> Iterator[Trial]:
     for spread in (1.0, 0.4, 3.0):
         values = of(draws(rng, 0.0, spread))
-        wanted = (0.5 - 0.5 / np.pi) * spread**2
+        wanted = kept * spread**2
         first = spread / (2 * np.pi) ** 0.5
         yield in_standard_errors(values, first, f"mean for sigma={spread}")
         yield in_standard_errors((values - first) ** 2, wanted, f"variance for sigma={spread}")
     yield agree(0.5 - 0.5 / np.pi, 0.340845, "34 % are kept, 66 % lost", tolerance=1e-6)
+
+
+def three_values(p: Prover, target: Term) -> Theorem:
+    r"""The probabilities 1/pi, 1/pi and 1 - 2/pi are not negative, since $\sin x\le x$."""
+    law, halved = target.children[0].children
+    quarter_turn = times(half, sp.pi)
+    above = p.mp(p.axiom("sin-upper", quarter_turn), p.trivial(at_most(0, quarter_turn)))
+    weights = law.children[0]
+    chances = [T.instantiate(weights.children[1], (T.num(n),)) for n in range(3)]
+    rest = p.order(chances[2], (over(2, sp.pi), above))
+    none_negative = infer("finite-forall", [*map(p.trivial, chances[:2]), rest], weights)
+    holds = p.both(none_negative, *(auto.prove(p, part) for part in law.children[1:]))
+    return infer("not-implies", [holds, p.trivial(T.negate(halved))])
+
+
+def gaussian_mutations() -> tuple[Mutation, ...]:
+    number = Converter().term
+    side, tail = number(power(over(sp.pi, 2), half)), number(over(1, sp.pi))
+    rest = number(minus(1, over(2, sp.pi)))
+    moments_of_a_gaussian = table([side, T.neg(side), 0], [tail, tail, rest])
+    halved = _formula(equal(spread(relu), times(half, power(sigma, 2))))
+    return (
+        Mutation(
+            "the variance is halved",
+            statement=T.implies(half_normal, halved),
+            counterexample=Example({**moments_of_a_gaussian, sigma: 1}, three_values),
+            twin=Twin(
+                "variance of activations of Gaussian samples against a half",
+                lambda rng: twin_gaussian(rng, kept=0.5),
+            ),
+        ),
+    )
 
 
 GAUSSIAN = Claim(
@@ -549,6 +665,7 @@ GAUSSIAN = Claim(
     statement=T.implies(half_normal, kept_variance),
     proof=prove_gaussian,
     twin=Twin("mean and variance of activations of Gaussian samples", twin_gaussian),
+    mutations=gaussian_mutations,
     expected=Verdict.PROVED,
     remark="About 0.341: two thirds of the variance are gone, not half. Only the moments that are "
     "written here enter, so that finitely many outcomes are no restriction.",
@@ -630,6 +747,16 @@ def twin_in_bits(rng: np.random.Generator) -> Iterator[Trial]:
         yield agree((whole - kept) / whole, wanted, f"share lost, M={largest}")
 
 
+def bit_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            r"$\frac12\log(2M)$ is lost, with the sign of the number",
+            statement=implies(entropies, equal(lost, times(half, log(times(2, M))))),
+            counterexample=Example({M: 1}),
+        ),
+    )
+
+
 IN_BITS = Claim(
     id="information-loss/half-of-the-bits",
     title="Half of the bits, nearly",
@@ -642,6 +769,7 @@ IN_BITS = Claim(
     counterexample=Example({M: 1}),
     correction=Correction(implies(entropies, in_bits), prove_in_bits),
     twin=Twin("entropies of enumerated values before and after", twin_in_bits),
+    mutations=bit_mutations,
     expected=Verdict.REFUTED,
     remark=r"The share is $\frac12\log M/\log(2M)$: 25 % for $M=2$, 43 % for $M=64$, and it tends "
     "to a half. For a continuous number the measure says nothing: both entropies are infinite.",
@@ -773,16 +901,49 @@ def roots_differ(p: Prover, elsewhere: Theorem) -> Theorem:
     return infer("deny", [absurd], same.conclusion)
 
 
-def twin_gate(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_gate(rng: np.random.Generator, best: float = 0.0) -> Iterator[Trial]:
+    """`best` is the threshold that is said to be the best one; 0 and 1 are tried."""
     shares = np.concatenate([np.linspace(0.01, 0.99, 99), rng.uniform(0.001, 0.999, 50)])
     entropies = -shares * np.log2(shares) - (1 - shares) * np.log2(1 - shares)
     yield agree(shares[np.argmax(entropies)], 0.5, "where it is largest")
     yield agree(entropies.max(), 1.0, "one bit")
-    for mean in (0.0, 1.0):
-        zeros = np.mean(of(draws(rng, mean)) == 0)
+    for threshold in (0.0, 1.0):
+        zeros = np.mean(of(draws(rng) - threshold) == 0)
         entropy = -zeros * np.log2(zeros) - (1 - zeros) * np.log2(1 - zeros)
-        wanted = 1.0 if mean == 0 else 0.6309
-        yield agree(entropy, wanted, f"gates of Gaussian numbers of mean {mean}", tolerance=0.02)
+        wanted = 1.0 if threshold == best else 0.6309
+        yield agree(entropy, wanted, f"Gaussian numbers, threshold {threshold}", tolerance=0.02)
+
+
+def best_in_the_middle(p: Prover, target: Term) -> Theorem:
+    """The entropy at one half is not at most that at 1/4, where it is less than log 2."""
+    elsewhere = sp.Rational(1, 4)
+    inside = p.trivial(less(0, elsewhere)), p.trivial(less(elsewhere, 1))
+    known = p.mp(p.at(p.for_all(prove_gate(p), p_on), elsewhere), *inside)
+    apart = p.trivial(negation(equal(elsewhere, half)))
+    strict, top = p.mp(p.part(known, 2), apart), p.part(known, 0)
+
+    def differ(statement: Term) -> Theorem:
+        with p.supposing(statement) as case:
+            wrong = p.order(T.lt(T.ZERO, T.ZERO), (1, strict), (1, case), (1, top))
+            right = p.trivial(T.negate(wrong.conclusion))
+            none = infer("contradiction", [wrong, right], T.negate(statement))
+        return infer("deny", [none], statement)
+
+    return denied(target.children[0], 1, differ)
+
+
+def gate_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the threshold 1 is the best one, at which less than a quarter of the units is active",
+            statement=implies(is_share, at_most(gate(p_on), gate(sp.Rational(1, 4)))),
+            counterexample=Example({p_on: half}, best_in_the_middle),
+            twin=Twin(
+                "entropies of gates at the thresholds 0 and 1",
+                lambda rng: twin_gate(rng, best=1.0),
+            ),
+        ),
+    )
 
 
 GATE = Claim(
@@ -796,6 +957,7 @@ GATE = Claim(
     statement=implies(is_share, largest),
     proof=prove_gate,
     twin=Twin("entropies of gates on a grid and of samples", twin_gate),
+    mutations=gate_mutations,
     expected=Verdict.PROVED,
 )
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Claim, Correction, Example
+from derive.claim import Claim, Correction, Example, Mutation
 from derive.claims import _injectivity as far_out
 from derive.claims._relu import absolute_at_least, by_sign, neg, of, size, source
 from derive.kernel import terms as T
@@ -118,14 +118,28 @@ def prove_read_back(p: Prover) -> Theorem:
     return p.suppose(stacked, within, "an identity matrix above its negative")
 
 
-def twin_read_back(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_read_back(rng: np.random.Generator, sign: int = -1) -> Iterator[Trial]:
     from numeric import FeedForwardWeights, feed_forward
 
     for width in (1, 2, 5):
         eye = np.eye(width)
-        layer = FeedForwardWeights(np.hstack([eye, -eye]), np.vstack([eye, -eye]))
+        layer = FeedForwardWeights(np.hstack([eye, -eye]), np.vstack([eye, sign * eye]))
         points = rng.standard_normal((4, width)) * 10.0 ** rng.integers(-3, 4, (4, width))
         yield agree(feed_forward(points, layer), points, f"d={width}")
+
+
+def read_back_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the two units are added, not taken from one another",
+            statement=implies(stacked, forall(c, equal(plus(hidden(c), hidden(plus(d, c))), x[c]))),
+            counterexample=Example({d: 1, V: [[1], [-1]], x: [-1]}),
+            twin=Twin(
+                "layers of twice the width that add both parts",
+                lambda rng: twin_read_back(rng, sign=1),
+            ),
+        ),
+    )
 
 
 READ_BACK = Claim(
@@ -139,6 +153,7 @@ READ_BACK = Claim(
     statement=implies(stacked, forall(c, equal(minus(hidden(c), hidden(plus(d, c))), x[c]))),
     proof=prove_read_back,
     twin=Twin("feed-forward layers of twice the width that are the identity", twin_read_back),
+    mutations=read_back_mutations,
     expected=Verdict.PROVED,
 )
 
@@ -195,6 +210,16 @@ def twin_collision(rng: np.random.Generator) -> Iterator[Trial]:
         yield agree(held[:, :width] - held[:, width:], pair, f"d={width}, 2d units: recovered")
 
 
+def number_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "three units for every component are needed",
+            statement=implies(injective, at_most(times(3, d), f)),
+            counterexample=Example({d: 1, f: 2, W: [[1], [-1]], b: [0, 0]}, one_component),
+        ),
+    )
+
+
 FOUR_TIMES = Claim(
     id="injectivity/four-times-needed",
     title="Four times the width is not needed",
@@ -211,6 +236,7 @@ FOUR_TIMES = Claim(
         "inputs that random layers with 2d-1 units do not tell apart, recovered with 2d units",
         twin_collision,
     ),
+    mutations=number_mutations,
     expected=Verdict.REFUTED,
     remark="Twice the width is needed, whatever weights and bias are, and is enough for suitable "
     "ones. For random weights the literature has larger factors.",
@@ -263,15 +289,42 @@ def prove_enough(p: Prover) -> Theorem:
         return p.discharge(found, wide)
 
 
-def twin_enough(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_enough(rng: np.random.Generator, missing: int = 0) -> Iterator[Trial]:
+    """The last units in use may be missing."""
     from numeric import linear
 
     for width, units in ((1, 2), (3, 6), (3, 8), (2, 9)):
         matrix = np.zeros((units, width))
         matrix[0 : 2 * width : 2], matrix[1 : 2 * width : 2] = np.eye(width), -np.eye(width)
+        matrix[2 * width - missing :] = 0
         points = rng.standard_normal((5, width))
         held = of(linear(points, matrix.T))
         yield agree(held[:, 0 : 2 * width : 2] - held[:, 1 : 2 * width : 2], points, f"d={width}")
+
+
+def too_few(p: Prover, target: Term) -> Theorem:
+    """One unit for the one component: an injective layer would have two."""
+    premise, some_layer = target.children[0].children
+    law = p.at(p.for_all(far_out.needs_two_for_each(p), d, f), 1, 1)
+    some = p.assume(some_layer)
+    wrong = p.choose(some, W, lambda at: p.choose(at, b, lambda layer: p.mp(law, layer)))
+    right = p.trivial(T.negate(wrong.conclusion))
+    none = infer("deny", [infer("contradiction", [wrong, right], T.negate(some_layer))], some_layer)
+    return infer("not-implies", [p.trivial(premise), none])
+
+
+def enough_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            r"$2\,d_{\text{model}} - 1$ units are enough",
+            statement=implies(at_most(times(2, d), plus(f, 1)), some_layer),
+            counterexample=Example({d: 1, f: 1}, too_few),
+            twin=Twin(
+                "inputs read off layers in which one unit is missing",
+                lambda rng: twin_enough(rng, missing=1),
+            ),
+        ),
+    )
 
 
 ENOUGH = Claim(
@@ -283,6 +336,7 @@ ENOUGH = Claim(
     statement=implies(wide_enough, some_layer),
     proof=prove_enough,
     twin=Twin("inputs recovered from layers with two or more units each", twin_enough),
+    mutations=enough_mutations,
     expected=Verdict.PROVED,
 )
 
@@ -331,20 +385,44 @@ def prove_bounded(p: Prover) -> Theorem:
     )  # fmt: skip
 
 
-def twin_bounded(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_bounded(rng: np.random.Generator, lifted: float = 1.0) -> Iterator[Trial]:
+    """`lifted` is the factor of a bias that is large enough."""
     from numeric import linear
 
     for width in (1, 2, 5):
         points = rng.standard_normal((6, width))
         points *= (width / (points**2).sum(axis=1, keepdims=True)) ** 0.5
         matrix = rng.standard_normal((width, width)) + 3 * np.eye(width)
-        shift = np.full(width, np.abs(matrix).sum() * width)
+        shift = np.full(width, lifted * np.abs(matrix).sum() * width)
         held = of(linear(points, matrix.T, shift))
         back = np.linalg.solve(matrix, (held - shift).T).T
         yield agree(back, points, f"inputs of length sqrt(d), d={width}", tolerance=1e-9)
         no_shift = of(linear(np.vstack([points, -points]), matrix.T))
         lost = np.linalg.solve(matrix, no_shift.T).T[:6]
         yield differs(lost, points, by=1e-3, what="without the bias they are not recovered")
+
+
+def bounded_mutations() -> tuple[Mutation, ...]:
+    no_bias = {d: 1, Q: [[1]], R: [[1]], x: [-1], beta: 0}
+    return (
+        Mutation(
+            "any bias will do",
+            statement=implies(inverse, forall(e, equal(recovered, x[e]))),
+            counterexample=Example(no_bias),
+            twin=Twin(
+                "inputs recovered from a square layer without a bias",
+                lambda rng: twin_bounded(rng, lifted=0.0),
+            ),
+        ),
+        Mutation(
+            "the bias is not taken away again",
+            statement=implies(
+                both(inverse, within_reach),
+                forall(e, equal(total(times(R[e, c], relu(plus(product(c), beta))), c), x[e])),
+            ),
+            counterexample=Example({**no_bias, beta: 1}),
+        ),
+    )
 
 
 BOUNDED = Claim(
@@ -358,6 +436,7 @@ BOUNDED = Claim(
     statement=implies(both(inverse, within_reach), forall(e, equal(recovered, x[e]))),
     proof=prove_bounded,
     twin=Twin("inputs of a fixed length recovered from a square layer", twin_bounded),
+    mutations=bounded_mutations,
     expected=Verdict.PROVED,
 )
 

@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 
 from derive import auto
-from derive.claim import Claim, Example
+from derive.claim import Claim, Example, Mutation
 from derive.claims._relu import by_sign, half, neg, size, source
 from derive.convert import Converter
 from derive.denials import deny
@@ -90,15 +90,29 @@ def recovered(p: Prover, goal: Term) -> Theorem:
     return infer("not-implies", [p.for_all(same, u, v), deny(additive)])
 
 
-def twin_bend(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_bend(rng: np.random.Generator, slope: float = 0.5) -> Iterator[Trial]:
     from numeric import leaky_relu
 
     values = rng.standard_normal(50)
-    bent = leaky_relu(values, 0.5)
+    bent = leaky_relu(values, slope)
     yield agree(leaky_relu(bent, 2.0), values, "recovered from leaky ReLU")
     yield agree(np.unique(bent).size, values.size, "no two values meet")
     one = leaky_relu([1.0, -1.0, 0.0], 0.5)
     yield differs(one[0] + one[1], one[2], by=0.4, what="not additive")
+
+
+def bend_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "ReLU itself is an example that loses nothing",
+            statement=implies(forall(u, equal(F(u), relu(u))), injective),
+            counterexample=Example({f: function(relu)}),
+            twin=Twin(
+                "numbers recovered from ReLU, which is leaky ReLU of slope 0",
+                lambda rng: twin_bend(rng, slope=0.0),
+            ),
+        ),
+    )
 
 
 NON_LINEAR_BY_LOSS = Claim(
@@ -111,19 +125,34 @@ NON_LINEAR_BY_LOSS = Claim(
     statement=implies(injective, additive),
     counterexample=Example({f: function(lambda t: leaky(half, t))}, recovered),
     twin=Twin("leaky ReLU: its inverse, and a sum that does not pass through", twin_bend),
+    mutations=bend_mutations,
     expected=Verdict.REFUTED,
     remark=r"The example is leaky ReLU. So are $\tanh$, $\sinh$ and $x^3$ non-linear without loss.",
 )
 
 
-def twin_flat(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_flat(rng: np.random.Generator, rank: int = 1) -> Iterator[Trial]:
     from numeric import linear
 
-    weight = rng.standard_normal((5, 1)) @ rng.standard_normal((1, 3))
+    weight = rng.standard_normal((5, rank)) @ rng.standard_normal((rank, 5))
     kernel = np.linalg.svd(weight.T)[2][-1]
     x, other = rng.standard_normal((2, 4, 5))
     yield agree(linear(x + other, weight), linear(x, weight) + linear(other, weight), "linear")
     yield agree(linear(x + kernel, weight), linear(x, weight), "and blind to a direction")
+
+
+def flat_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "an additive function loses nothing, since it vanishes at 0 only",
+            statement=implies(additive, forall(u, implies(equal(F(u), 0), equal(u, 0)))),
+            counterexample=Example({f: function(lambda t: times(0, t))}),
+            twin=Twin(
+                "a linear map of full rank: whether a direction is lost",
+                lambda rng: twin_flat(rng, rank=5),
+            ),
+        ),
+    )
 
 
 LINEAR_WITHOUT_LOSS = Claim(
@@ -136,6 +165,7 @@ LINEAR_WITHOUT_LOSS = Claim(
     statement=implies(additive, injective),
     counterexample=Example({f: function(lambda t: times(0, t))}),
     twin=Twin("a linear map of low rank: sums pass, a direction is lost", twin_flat),
+    mutations=flat_mutations,
     expected=Verdict.REFUTED,
     remark="The example is the function 0. So is every projection onto fewer dimensions.",
 )
@@ -192,19 +222,46 @@ def taken_back(p: Prover, first: Any, second: Any, steep: Theorem) -> Theorem:
     return by_sign(p, x, case)
 
 
-def twin_leaky(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_leaky(
+    rng: np.random.Generator, undo: Callable[[float], float] = lambda slope: 1 / slope
+) -> Iterator[Trial]:
+    """`undo` gives the slope of the function that takes the first one back."""
     from numeric import central_difference_error, leaky_relu, leaky_relu_vjp
 
     values = rng.standard_normal(60)
     values += np.copysign(1e-2, values)
     for slope in (0.01, 0.5, 1.0, 4.0):
-        yield agree(leaky_relu(leaky_relu(values, slope), 1 / slope), values, f"slope {slope}")
+        back = leaky_relu(leaky_relu(values, slope), undo(slope))
+        yield agree(back, values, f"slope {slope}")
         ends = leaky_relu(values, slope) + leaky_relu(-values, slope)
         yield agree(ends, (1 - slope) * np.abs(values), f"not odd, slope {slope}")
     error = central_difference_error(
         lambda t: leaky_relu(t, 0.1), lambda t, c: leaky_relu_vjp(t, 0.1, c), (values[:8],), rng
     )
     yield Trial(error, 1e-6, "gradient against central differences")
+
+
+def leaky_mutations() -> tuple[Mutation, ...]:
+    g = tensor("g", dim("n"))
+    same_slope = both(less(0, alpha), *(forall(u, equal(h(u), leaky(alpha, u))) for h in (F, G)))
+    steep = function(lambda t: leaky(2, t))
+    half_steep = function(lambda t: leaky(half, t))
+    return (
+        Mutation(
+            "the function of the same slope takes it back",
+            statement=implies(same_slope, equal(G(F(x)), x)),
+            counterexample=Example({alpha: 2, x: -1, f: steep, g: steep}),
+            twin=Twin(
+                "leaky ReLU applied twice with one slope",
+                lambda rng: twin_leaky(rng, undo=lambda slope: slope),
+            ),
+        ),
+        Mutation(
+            "opposite numbers have opposite values, as under an additive function",
+            statement=implies(bent, equal(plus(F(x), F(neg(x))), 0)),
+            counterexample=Example({alpha: 2, x: 1, f: steep, g: half_steep}),
+        ),
+    )
 
 
 LEAKY = Claim(
@@ -217,6 +274,7 @@ LEAKY = Claim(
     statement=implies(bent, undone),
     proof=prove_leaky,
     twin=Twin("leaky ReLU undone by the one with the inverse slope, and its gradient", twin_leaky),
+    mutations=leaky_mutations,
     expected=Verdict.PROVED,
 )
 

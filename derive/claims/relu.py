@@ -7,13 +7,13 @@ What it does to numbers that are drawn at random, and to the information in them
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from derive.claim import Added, Claim, Correction, Example
+from derive.claim import Added, Claim, Correction, Example, Mutation
 from derive.claims._relu import (
     absolute_at_least,
     at_zero,
@@ -93,11 +93,30 @@ def prove_forms(p: Prover) -> Theorem:
     return by_sign(p, x, case)
 
 
-def twin_forms(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_forms(
+    rng: np.random.Generator, mask: Callable[[np.ndarray], np.ndarray] = lambda v: v > 0
+) -> Iterator[Trial]:
     values = samples(rng)
     yield agree(of(values), (values + np.abs(values)) / 2, "half the sum with the absolute value")
-    yield agree(of(values), values * (values > 0), "times a mask")
+    yield agree(of(values), values * mask(of(values)), "times a mask of the activation")
+    yield agree(of(values), values * mask(values), "times a mask")
     yield differs(of(values), (values - np.abs(values)) / 2, by=0.5, what="with the sign changed")
+
+
+def form_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the mask keeps what is not positive",
+            statement=equal(relu(x), times(x, inactive(x))),
+            twin=Twin(
+                "ReLU against the mask of what it sets to zero",
+                lambda rng: twin_forms(rng, mask=lambda v: v <= 0),
+            ),
+        ),
+        Mutation(
+            "the absolute value is taken away", statement=equal(relu(x), over(minus(x, size(x)), 2))
+        ),
+    )
 
 
 FORMS = Claim(
@@ -111,6 +130,7 @@ FORMS = Claim(
     statement=both(equal(relu(x), closed_form), equal(relu(x), masked)),
     proof=prove_forms,
     twin=Twin("ReLU against a mask and against the absolute value", twin_forms),
+    mutations=form_mutations,
     expected=Verdict.PROVED,
     remark=r"$[\max(0,x)=0]$ is 1 for $x\le0$ and 0 for $x>0$.",
 )
@@ -131,12 +151,40 @@ def prove_words(p: Prover) -> Theorem:
     return p.both(kept, dropped)
 
 
-def twin_words(rng: np.random.Generator) -> Iterator[Trial]:
+Function = Callable[[np.ndarray], np.ndarray]
+
+
+def twin_words(rng: np.random.Generator, f: Function = of) -> Iterator[Trial]:
     values = samples(rng)
-    yield agree(of(values[values >= 0]), values[values >= 0], "kept as it is")
-    yield agree(of(values[values <= 0]), 0 * values[values <= 0], "set to zero")
+    yield agree(f(values[values >= 0]), values[values >= 0], "kept as it is")
+    yield agree(f(values[values <= 0]), 0 * values[values <= 0], "set to zero")
     yield differs(of(values[values < 0]), -values[values < 0], by=0.5, what="absolute value")
     yield differs(of(values[values < 0]), values[values < 0] / 8, by=0.05, what="a leaky slope")
+
+
+def word_mutations() -> tuple[Mutation, ...]:
+    slope = sp.Rational(1, 100)
+
+    def leaky(rng: np.random.Generator) -> Iterator[Trial]:
+        from numeric import leaky_relu
+
+        yield from twin_words(rng, lambda v: leaky_relu(v, float(slope)))
+
+    return (
+        Mutation(
+            "what is negative loses its sign only",
+            statement=implies(at_most(x, 0), equal(relu(x), neg(x))),
+            twin=Twin(
+                "the two parts of numbers added, which is their absolute value",
+                lambda rng: twin_words(rng, lambda v: of(v) + of(-v)),
+            ),
+        ),
+        Mutation(
+            "a small part of what is negative is kept",
+            statement=implies(at_most(x, 0), equal(relu(x), times(slope, x))),
+            twin=Twin("leaky ReLU of numbers of either sign", leaky),
+        ),
+    )
 
 
 WORDS = Claim(
@@ -152,6 +200,7 @@ WORDS = Claim(
     ),
     proof=prove_words,
     twin=Twin("ReLU of numbers of either sign, and of zero", twin_words),
+    mutations=word_mutations,
     expected=Verdict.PROVED,
 )
 
@@ -243,11 +292,29 @@ def prove_scaled(p: Prover) -> Theorem:
     return by_sign(p, x, case)
 
 
-def twin_scaled(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_scaled(rng: np.random.Generator, sign: int = 1) -> Iterator[Trial]:
     values = samples(rng)
-    for factor in (0.0, 0.5, 1.0, float(rng.uniform(1, 9))):
+    for factor in sign * np.array([0.0, 0.5, 1.0, rng.uniform(1, 9)]):
         yield agree(of(factor * values), factor * of(values), f"a={factor:.3g}")
     yield differs(of(-values), -of(values), by=0.5, what="a=-1")
+
+
+def factor_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "a negative factor passes through as well",
+            given=(),
+            counterexample=Example({a: -1, x: 1}),
+            twin=Twin(
+                "ReLU of multiples by negative factors", lambda rng: twin_scaled(rng, sign=-1)
+            ),
+        ),
+        Mutation(
+            "a number that is added passes through",
+            statement=equal(relu(plus(a, x)), plus(a, relu(x))),
+            counterexample=Example({a: 1, x: -1}),
+        ),
+    )
 
 
 SCALED = Claim(
@@ -267,6 +334,7 @@ SCALED = Claim(
     witness=Example({a: 2, x: -1}),
     proof=prove_scaled,
     twin=Twin("ReLU of multiples", twin_scaled),
+    mutations=factor_mutations,
     expected=Verdict.CONDITIONAL,
 )  # fmt: skip
 
@@ -318,6 +386,22 @@ def twin_convex(rng: np.random.Generator) -> Iterator[Trial]:
         yield below(of(mean), chords, f"s={share}", tolerance=1e-9)
 
 
+def convex_mutations() -> tuple[Mutation, ...]:
+    shares = both(at_most(0, s), at_most(s, 1))
+    return (
+        Mutation(
+            "the chord lies below the graph",
+            statement=implies(shares, at_most(chord, relu(mixture))),
+            counterexample=Example({s: half, x: 1, y: -1}),
+        ),
+        Mutation(
+            "the weights of the mean need not be at most 1",
+            statement=implies(at_most(0, s), at_most(relu(mixture), chord)),
+            counterexample=Example({s: 2, x: 0, y: -1}),
+        ),
+    )
+
+
 CONVEX = Claim(
     id="relu/convex",
     title="It is convex",
@@ -327,6 +411,7 @@ CONVEX = Claim(
     statement=implies(both(at_most(0, s), at_most(s, 1)), at_most(relu(mixture), chord)),
     proof=prove_convex,
     twin=Twin("values at means against means of values", twin_convex),
+    mutations=convex_mutations,
     expected=Verdict.PROVED,
 )
 
@@ -628,6 +713,15 @@ def twin_additive(rng: np.random.Generator) -> Iterator[Trial]:
     yield differs(of(np.array(0.0)), of(np.array(1.0)) + of(np.array(-1.0)), by=1, what="1 and -1")
 
 
+def additive_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the inequality is the other way round",
+            statement=at_most(plus(relu(x), relu(y)), relu(plus(x, y))),
+        ),
+    )
+
+
 ADDITIVE = Claim(
     id="relu/additive",
     title="It is not additive",
@@ -638,6 +732,7 @@ ADDITIVE = Claim(
         at_most(relu(plus(x, y)), plus(relu(x), relu(y))), prove_subadditive
     ),
     twin=Twin("ReLU of sums against sums of ReLUs", twin_additive),
+    mutations=additive_mutations,
     expected=Verdict.REFUTED,
 )  # fmt: skip
 

@@ -73,12 +73,9 @@ def premise_of(name):
 
 first, second = I.stacked.args
 without_bias = total(times(I.R[e, c], minus(relu(I.product(c)), beta)), c)
-no_shift_back = total(times(I.R[e, c], relu(plus(I.product(c), beta))), c)
 transposed = forall([e, a], equal(total(times(I.R[c, e], I.Q[c, a]), c), sp.KroneckerDelta(e, a)))
 some_injective = exists(I.W, I.injective)
 MUTANTS = [
-    ("two-units-each", implies(I.stacked, forall(
-        c, equal(plus(I.hidden(c), I.hidden(plus(d, c))), x[c])))),
     ("two-units-each", implies(I.stacked, forall(
         c, equal(minus(I.hidden(plus(d, c)), I.hidden(c)), x[c])))),
     ("two-units-each", implies(I.stacked, forall(c, equal(I.hidden(c), x[c])))),
@@ -86,7 +83,6 @@ MUTANTS = [
     ("two-units-each", implies(second, I.READ_BACK.statement.args[1])),
     ("two-units-each", I.READ_BACK.statement.args[1]),
     ("four-times-needed", implies(I.injective, at_most(plus(times(2, d), 1), f))),
-    ("four-times-needed", implies(I.injective, at_most(times(3, d), f))),
     ("four-times-needed", implies(I.injective, at_most(f, times(2, d)))),
     ("four-times-needed", implies(I.injective, less(times(2, d), f))),
     ("four-times-needed", at_most(times(2, d), f)),
@@ -94,16 +90,12 @@ MUTANTS = [
     ("four-times-needed", I.injective),
     ("four-times-needed", implies(at_most(times(2, d), f), I.injective)),
     ("twice-is-enough", implies(at_most(d, f), I.some_layer)),
-    ("twice-is-enough", implies(at_most(times(2, d), plus(f, 1)), I.some_layer)),
     ("twice-is-enough", I.some_layer),
     ("twice-is-enough", implies(I.wide_enough, some_injective)),
     ("twice-is-enough", implies(I.wide_enough, forall(I.W, exists(I.b, I.injective)))),
-    ("bounded-inputs", implies(I.inverse, forall(e, equal(I.recovered, x[e])))),
     ("bounded-inputs", implies(I.within_reach, forall(e, equal(I.recovered, x[e])))),
     ("bounded-inputs", implies(both(I.inverse, I.within_reach), forall(
         e, equal(without_bias, x[e])))),
-    ("bounded-inputs", implies(both(I.inverse, I.within_reach), forall(
-        e, equal(no_shift_back, x[e])))),
     ("bounded-inputs", implies(both(transposed, I.within_reach), forall(
         e, equal(I.recovered, x[e])))),
 ]  # fmt: skip
@@ -119,7 +111,7 @@ TWO = I.FOUR_TIMES.counterexample.values
 
 
 @pytest.mark.parametrize(("conclusion", "values"), [
-    (at_most(plus(times(2, d), 1), f), TWO), (at_most(times(3, d), f), TWO),
+    (at_most(plus(times(2, d), 1), f), TWO),
     (less(times(2, d), f), TWO), (at_most(f, times(2, d)), THREE)])  # fmt: skip
 def test_no_other_number_of_units_is_the_least(conclusion, values):
     claim = replace(

@@ -60,7 +60,15 @@ AT_LEAST = {
     "B24": 2,  # an embedding that is dropped; twice as many words
     "B25": 1,  # another hidden width
     "B26": 5,  # biases dropped; ReLU in the wrong place; a transpose left out; counts of these
+    "B28": 2,  # a negative factor taken out; a mask of what is off
+    "B29": 2,  # the absolute value; a leaky slope
+    "B30": 2,  # a bias of 1
+    "B32": 2,  # a lift without ReLU; points that are no bits
     "B33": 1,  # an output that is not as wide as the input
+    "B35": 3,  # a bias of 1; a variance that is halved
+    "B36": 3,  # twice the width, almost always enough; one unit less
+    "B37": 3,  # ReLU as one that loses nothing; the same slope taken twice
+    "B38": 1,  # the threshold 1
     "B39": 5,  # gates on the wrong side; a first matrix that learns from zero
     "B44": 3,  # the root of the model width; both sides divided; variance that grows with heads
     "B45": 1,  # a hidden width that is built in
