@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from planted_model_errors import LAYERS, MODELS, TORCH_WEIGHTS, TRAINING
 from planting import Planted
 
 SOFTMAX = [
@@ -1044,6 +1045,10 @@ CATALOGUE = {
     "Norms": NORMS,
     "Positions": POSITIONS,
     "Residual blocks": RESIDUAL,
+    "Layers": LAYERS,
+    "Models": MODELS,
+    "Training": TRAINING,
+    "Weights of PyTorch": TORCH_WEIGHTS,
 }
 PLANTED = [planted for group in CATALOGUE.values() for planted in group]
 

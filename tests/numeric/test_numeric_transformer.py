@@ -1,5 +1,4 @@
 import math
-import sys
 from dataclasses import replace
 from functools import partial
 
@@ -30,7 +29,6 @@ from numeric import (
     transformer_vjp,
 )
 
-MODULE = sys.modules["numeric.transformer"]
 POST, PRE = LayerOptions(epsilon=0.1), LayerOptions(norm_first=True, epsilon=0.1)
 BOTH = pytest.mark.parametrize("options", [POST, PRE], ids=["post", "pre"])
 SOURCE = np.array([[1, 4, 1, 2], [3, 3, 0, 2]])
@@ -140,50 +138,6 @@ def test_float32_stays_float32(options, rng):
     for one, other in zip(found, expected, strict=True):
         assert one.dtype == np.float32
         np.testing.assert_allclose(one, other, rtol=0, atol=2e-3)
-
-
-def nothing(function):
-    return lambda *arguments: map_leaves(np.zeros_like, function(*arguments))
-
-
-def of_the_input_only(states, table, cotangent):
-    grad_states, grad_table = tied(states, table, cotangent)
-    return grad_states, 0 * grad_table
-
-
-tied = MODULE.tied_logits_vjp
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong"),
-    [
-        pytest.param(
-            "positioned_embedding_vjp", nothing(positioned_embedding_vjp), id="no look-up"
-        ),
-        pytest.param(
-            "positioned_embedding_vjp",
-            lambda *arguments: positioned_embedding_vjp(*arguments) / 2,
-            id="root of d_model forgotten",
-        ),
-        pytest.param("tied_logits_vjp", of_the_input_only, id="output not tied in the gradient"),
-        pytest.param(
-            "encoder_pullback",
-            lambda *arguments, mask, options: encoder_back(*arguments, options=options),
-            id="padding seen by the encoder",
-        ),
-    ],
-)
-def test_a_planted_error_is_seen(name, wrong, monkeypatch, rng):
-    weights = draw(rng, layers=2, final_norm=True)
-    right = transformer(SOURCE, TARGET, weights, keep=KEEP, options=POST)
-    assert directional_error(*of_weights(POST, keep=KEEP), (weights,), rng) < 1e-7
-    monkeypatch.setattr(MODULE, name, wrong)
-    changed = transformer(SOURCE, TARGET, weights, keep=KEEP, options=POST)
-    error = directional_error(*of_weights(POST, keep=KEEP), (weights,), rng)
-    assert max(error, np.abs(changed - right).max()) > 1e-3
-
-
-encoder_back = MODULE.encoder_pullback
 
 
 def test_loss_of_the_next_tokens(rng):
