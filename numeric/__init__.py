@@ -67,6 +67,7 @@ from numeric.encoder import (
     encoder_pullback,
     encoder_vjp,
 )
+from numeric.encoder_decoder import encoder_decoder, encoder_decoder_pullback, encoder_decoder_vjp
 from numeric.feed_forward import (
     feed_forward,
     feed_forward_vjp,
@@ -231,6 +232,9 @@ __all__ = [
     "embedding",
     "embedding_vjp",
     "encoder",
+    "encoder_decoder",
+    "encoder_decoder_pullback",
+    "encoder_decoder_vjp",
     "encoder_from_torch",
     "encoder_layer",
     "encoder_layer_from_torch",

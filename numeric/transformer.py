@@ -20,15 +20,14 @@ import numpy.typing as npt
 
 from numeric.arrays import Array, as_floating, require_positive, require_shape
 from numeric.blocks import POST_LN, LayerOptions, Pullback
-from numeric.decoder import decoder_pullback
 from numeric.embedding import (
     positioned_embedding,
     positioned_embedding_vjp,
     tied_logits,
     tied_logits_vjp,
 )
-from numeric.encoder import encoder_pullback
-from numeric.layer_weights import DecoderWeights, EncoderWeights
+from numeric.encoder_decoder import encoder_decoder_pullback
+from numeric.layer_weights import DecoderWeights, EncoderDecoderWeights, EncoderWeights
 from numeric.masks import causal_mask, padding_mask
 from numeric.weights import Weights
 
@@ -119,20 +118,23 @@ def transformer_pullback(
     table = weights.embedding
     x, y = positioned_embedding(source, table), positioned_embedding(target, table)
     memory_mask = None if keep is None else padding_mask(_of_tokens(keep, np.shape(source)))
-    mask = causal_mask(y.shape[-2])
-    memory, encoder_back = encoder_pullback(x, weights.encoder, mask=memory_mask, options=options)
-    states, decoder_back = decoder_pullback(
-        y, memory, weights.decoder, mask=mask, memory_mask=memory_mask, options=options
+    states, stacks_back = encoder_decoder_pullback(
+        x,
+        y,
+        EncoderDecoderWeights(weights.encoder, weights.decoder),
+        source_mask=memory_mask,
+        mask=causal_mask(y.shape[-2]),
+        memory_mask=memory_mask,
+        options=options,
     )
 
     def pullback(cotangent: Array) -> tuple[TransformerWeights]:
         grad_states, as_output = tied_logits_vjp(states, table, cotangent)
-        grad_y, grad_memory, grad_decoder = decoder_back(grad_states)
-        grad_x, grad_encoder = encoder_back(grad_memory)
+        grad_x, grad_y, grad_stacks = stacks_back(grad_states)
         as_source = positioned_embedding_vjp(source, table, grad_x)
         as_target = positioned_embedding_vjp(target, table, grad_y)
         grad_table = as_output + as_source + as_target
-        return (TransformerWeights(grad_table, grad_encoder, grad_decoder),)
+        return (TransformerWeights(grad_table, grad_stacks.encoder, grad_stacks.decoder),)
 
     return tied_logits(states, table), pullback
 

@@ -15,10 +15,10 @@ LAYERS = [
     ),
     Planted(
         "the gradients of turned queries and keys are not turned back",
-        "multi_head",
-        "multi_head_attention_pullback",
-        "rotary.vjp(projected[0], queries), rotary.vjp(projected[1], keys)",
-        "queries, keys",
+        "rotary",
+        "vjp",
+        "rotary_encoding_vjp(x, positions, cotangent, base=self.base, layout=self.layout)",
+        "cotangent",
         "encoder::test_vjp_of_a_layer_of_today",
     ),
     Planted(
@@ -71,10 +71,10 @@ LAYERS = [
     ),
     Planted(
         "the norms of a layer have an epsilon of their own",
-        "blocks",
-        "norm_pullback",
-        "epsilon=options.epsilon",
-        "epsilon=1e-5",
+        "encoder",
+        "encoder_layer_pullback",
+        "weights.attention_norm, options)",
+        "weights.attention_norm, LayerOptions(options.norm_first))",
         "encoder::test_agrees_with_loops",
     ),
     Planted(
@@ -177,6 +177,22 @@ LAYERS = [
 
 MODELS = [
     Planted(
+        "the encoder gets no gradient through the memory",
+        "encoder_decoder",
+        "encoder_decoder_pullback",
+        "encoder_back(grad_memory)",
+        "encoder_back(0 * grad_memory)",
+        "autograd_models::test_gradients_agree",
+    ),
+    Planted(
+        "the encoder sees the padding of the source",
+        "encoder_decoder",
+        "encoder_decoder_pullback",
+        "mask=source_mask",
+        "mask=None",
+        "transformer::test_padding_of_the_source_is_as_if_it_were_not_there",
+    ),
+    Planted(
         "token vectors are not multiplied by the root of d_model",
         "embedding",
         "positioned_embedding",
@@ -236,8 +252,8 @@ MODELS = [
         "the decoder sees the padding of the source",
         "transformer",
         "transformer_pullback",
-        "memory_mask=memory_mask",
-        "memory_mask=None",
+        " memory_mask=memory_mask",
+        " memory_mask=None",
         "transformer::test_padding_of_the_source_is_as_if_it_were_not_there",
     ),
     Planted(

@@ -9,6 +9,7 @@ from layer_samples import shaken
 
 from numeric import (
     DecoderWeights,
+    EncoderDecoderWeights,
     EncoderWeights,
     LayerOptions,
     TransformerWeights,
@@ -18,6 +19,8 @@ from numeric import (
     decoder,
     directional_error,
     encoder,
+    encoder_decoder,
+    encoder_decoder_vjp,
     leaves,
     map_leaves,
     next_token_loss,
@@ -126,6 +129,16 @@ def test_order_of_the_source_matters(options, rng):
     weights = draw(rng)
     moved = transformer(SOURCE[:, ::-1], TARGET, weights, options=options)
     assert np.abs(moved - transformer(SOURCE, TARGET, weights, options=options)).max() > 1e-3
+
+
+@BOTH
+def test_vjp_of_encoder_and_decoder(options, rng):
+    weights = shaken(rng, EncoderDecoderWeights.init(rng, 1, 4, 2, 3))
+    arguments = (rng.standard_normal((2, 4, 4)), rng.standard_normal((2, 3, 4)), weights)
+    masks = {"source_mask": padding_mask(KEEP), "memory_mask": padding_mask(KEEP)}
+    named = masks | {"mask": causal_mask(3), "options": options}
+    functions = partial(encoder_decoder, **named), partial(encoder_decoder_vjp, **named)
+    assert complex_step_error(*functions, arguments, rng) < 1e-12
 
 
 @BOTH

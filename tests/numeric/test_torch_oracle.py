@@ -472,21 +472,14 @@ def test_transformer_module(norm_first, activation, bias, compare, rng):
         rng.standard_normal((2, *ROWS)),
     )
     ours, theirs = decoder_masks()
-    memory, encoder_back = numeric.encoder_pullback(
-        source, weights.encoder, mask=ours["memory_mask"], options=options
-    )
-    output, decoder_back = numeric.decoder_pullback(
-        target, memory, weights.decoder, options=options, **ours
-    )
-    grad_target, grad_memory, grad_decoder = decoder_back(cotangent)
-    grad_source, grad_encoder = encoder_back(grad_memory)
+    named = {"source_mask": padding_mask(OF_SOURCE), "options": options, **ours}
     check_module(
         compare,
         module,
         tensors(source, target),
         partial(module, src_key_padding_mask=additive(OF_SOURCE), **theirs),
-        output,
-        [grad_source, grad_target, EncoderDecoderWeights(grad_encoder, grad_decoder)],
+        numeric.encoder_decoder(source, target, weights, **named),
+        numeric.encoder_decoder_vjp(source, target, weights, cotangent, **named),
         cotangent,
     )
 
