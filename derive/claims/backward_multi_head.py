@@ -220,17 +220,17 @@ def through_scores(layer: Layer, goal: GradientIs, change: Entry, *using: int) -
     def prove(p: Prover) -> Theorem:
         to_names, place, s = names(p, layer), place_of(goal), layer.s
         q, k, _ = layer.explicit
-        one = p.gradient(GradientIs(layer.weight(q, k), goal.args[1], goal.args[2], 0))
-        one = inserted(p, one, goal, *to_names[:2])
+        written_out = p.gradient(GradientIs(layer.weight(q, k), goal.args[1], goal.args[2], 0))
+        one = inserted(p, written_out, goal, *to_names[:2])
         mean = total(times(layer.A[i, t, layer.u], change(i, t, layer.u)), layer.u)
         law = p.equal(
             p.partial(one, *place), times(layer.A[i, t, s], minus(change(i, t, s), mean)),
             p.hyp(2), show=False,
         )  # fmt: skip
         slope = p.note(p.with_partial(one, law, *place), WEIGHT_LAW)
-        law = p.for_all(p.same_partials(one, slope, *place), i, t, s)
-        rules = [*to_names[:2], to_names[3], law, to_names[2]]
-        return whole(p, goal, p.hyp(4), rules, *using)
+        law = p.for_all(p.same_partials(written_out, slope, *place), i, t, s)
+        values_too = [*to_names[:3]] if layer is SELF else []
+        return whole(p, goal, p.hyp(4), [law, to_names[3], *values_too], *using)
 
     return prove
 
