@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Added, Claim, Correction, Example, Given, Notation
+from derive.claim import Added, Claim, Correction, Example, Given, Mutation, Notation
 from derive.claims import INTERVIEW
 from derive.claims._softmax import (
     at_most_one,
@@ -135,7 +135,7 @@ def prove_jacobian(q: Prover) -> Theorem:
     return q.for_all(q.note(q.with_partial(gradient, entry, j), "so this is the gradient"), i)
 
 
-def twin_jacobian(rng: np.random.Generator) -> list[Trial]:
+def twin_jacobian(rng: np.random.Generator, sign: int = -1) -> list[Trial]:
     """Complex steps give every derivative to rounding."""
     from numeric import softmax as soft
 
@@ -145,9 +145,37 @@ def twin_jacobian(rng: np.random.Generator) -> list[Trial]:
         weight = soft(scores)
         steps = scores + 1e-30j * np.eye(size)
         measured = soft(steps).imag.T / 1e-30
-        claimed = np.diag(weight) - np.outer(weight, weight)
+        claimed = np.diag(weight) + sign * np.outer(weight, weight)
         out.append(agree(measured, claimed, f"m={size}"))
     return out
+
+
+#: two scores of which the second has twice the weight of the first
+TWO_SCORES = {m: 2, z: [0, T.fn("log", T.num(2))]}
+
+
+def jacobian_is(entry: Any) -> Given:
+    """J by a mistaken formula."""
+    return Given(forall([i, j], equal(J[i, j], entry)), "another matrix")
+
+
+def jacobian_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            r"the sign of the second term: $\operatorname{diag}(p)+p\,p^\top$",
+            given=(WEIGHTS, jacobian_is(plus(times(p[i], delta(i, j)), times(p[i], p[j])))),
+            counterexample=Example({m: 1, z: [0]}),
+            twin=Twin(
+                "complex steps against a sum of both terms", lambda rng: twin_jacobian(rng, 1)
+            ),
+        ),
+        Mutation(
+            r"only the diagonal is kept, $\operatorname{diag}(p)$",
+            given=(WEIGHTS, jacobian_is(times(p[i], delta(i, j)))),
+            counterexample=Example({m: 1, z: [0]}),
+            twin=Twin("complex steps against a diagonal", lambda rng: twin_jacobian(rng, 0)),
+        ),
+    )
 
 
 DERIVATIVE = Claim(
@@ -161,6 +189,7 @@ DERIVATIVE = Claim(
     given=(WEIGHTS, JACOBIAN),
     proof=prove_jacobian,
     twin=Twin("complex steps through softmax against the stated matrix", twin_jacobian),
+    mutations=jacobian_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -179,7 +208,7 @@ def prove_vjp(q: Prover) -> Theorem:
     return q.note(q.with_partial(gradient, entry, j), "so this is the gradient")
 
 
-def twin_vjp(rng: np.random.Generator) -> list[Trial]:
+def twin_vjp(rng: np.random.Generator, centred: bool = True) -> list[Trial]:
     from numeric import complex_step_error, softmax_vjp
     from numeric import softmax as soft
 
@@ -187,10 +216,25 @@ def twin_vjp(rng: np.random.Generator) -> list[Trial]:
     for scores in rows(rng):
         cotangent = rng.standard_normal(len(scores))
         weight = soft(scores)
-        claimed = weight * (cotangent - weight @ cotangent)
+        claimed = weight * (cotangent - (weight @ cotangent if centred else 0))
         out.append(agree(softmax_vjp(scores, cotangent), claimed, f"m={len(scores)}"))
     error = complex_step_error(soft, softmax_vjp, (rng.standard_normal((3, 5)),), rng)
     return [*out, Trial(error, 1e-12, "backward pass against complex steps")]
+
+
+def backward_mutations() -> tuple[Mutation, ...]:
+    paired = total(times(g[i], softmax(score, i)), i)
+    return (
+        Mutation(
+            "the mean of the cotangent is not taken away",
+            statement=GradientIs(paired, z, j, times(p[j], g[j])),
+            counterexample=Example({m: 1, z: [0], g: [1]}),
+            twin=Twin(
+                "the backward pass against products with the weights",
+                lambda rng: twin_vjp(rng, centred=False),
+            ),
+        ),
+    )
 
 
 VJP = Claim(
@@ -206,6 +250,7 @@ VJP = Claim(
     given=(WEIGHTS,),
     proof=prove_vjp,
     twin=Twin("the backward pass of softmax with random cotangents", twin_vjp),
+    mutations=backward_mutations,
     expected=Verdict.PROVED,
     remark="The cotangent $g$ minus its mean under $p$, weighted with $p$. A constant cotangent "
     "gives 0, so a test that uses one sees no wrong factor.",
@@ -241,6 +286,16 @@ def twin_sums(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def sums_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the trace is taken for 0, too",
+            statement=equal(total(J[i, i], i), 0),
+            counterexample=Example(TWO_SCORES),
+        ),
+    )
+
+
 SUMS = Claim(
     id="softmax/jacobian-sums",
     title="Rows and columns of the Jacobian sum to zero",
@@ -253,6 +308,7 @@ SUMS = Claim(
     given=(WEIGHTS, JACOBIAN),
     proof=prove_sums,
     twin=Twin("row and column sums of the Jacobian of the implementation", twin_sums),
+    mutations=sums_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -304,6 +360,21 @@ def twin_entries(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def entries_mutations() -> tuple[Mutation, ...]:
+    def fifth(rng: np.random.Generator) -> list[Trial]:
+        tied = jacobian_of(np.zeros(2))
+        return [no_more(np.abs(tied).max(), 0.2, "entries against 1/5")]
+
+    return (
+        Mutation(
+            "the bound is put at $1/5$",
+            statement=forall([i, j], at_most(sp.Abs(J[i, j]), sp.Rational(1, 5))),
+            counterexample=Example({m: 2, z: [0, 0]}),
+            twin=Twin("entries of the Jacobian against 1/5", fifth),
+        ),
+    )
+
+
 ENTRIES = Claim(
     id="softmax/jacobian-entries",
     title="No entry of the Jacobian exceeds one quarter",
@@ -323,6 +394,7 @@ ENTRIES = Claim(
     twin=Twin(
         "entries of the Jacobian against its diagonal and 1/4", twin_entries, tolerance=1e-15
     ),
+    mutations=entries_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -394,6 +466,17 @@ def twin_variance(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def variance_mutations() -> tuple[Mutation, ...]:
+    mean_square = total(times(p[i], power(v[i], 2)), i)
+    return (
+        Mutation(
+            "the mean is not taken away before squaring",
+            statement=equal(form, mean_square),
+            counterexample=Example({**TWO_SCORES, v: [1, 1]}),
+        ),
+    )
+
+
 VARIANCE = Claim(
     id="softmax/jacobian-variance",
     title="The Jacobian is a covariance, and positive semidefinite",
@@ -406,6 +489,7 @@ VARIANCE = Claim(
     given=(WEIGHTS, JACOBIAN),
     proof=prove_variance,
     twin=Twin("quadratic forms of the Jacobian against weighted variances", twin_variance),
+    mutations=variance_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -484,14 +568,25 @@ def v_minus_twice_w(i: Any) -> Any:
     return plus(v[i], times(-2, w[i]))
 
 
-def twin_norm(rng: np.random.Generator) -> list[Trial]:
+def twin_norm(rng: np.random.Generator, limit: float = 0.5) -> list[Trial]:
     """Spectral norms, and the largest at two equal scores."""
     out = []
     for scores in [*rows(rng), *(rng.standard_normal(6) * 4 for _ in range(20))]:
         largest = np.linalg.eigvalsh(jacobian_of(scores))[-1]
-        out.append(no_more(largest, 0.5, f"m={len(scores)}"))
-    out.append(agree(np.linalg.eigvalsh(jacobian_of(np.zeros(2)))[-1], 0.5, "two equal scores"))
+        out.append(no_more(largest, limit, f"m={len(scores)}"))
+    out.append(agree(np.linalg.eigvalsh(jacobian_of(np.zeros(2)))[-1], limit, "two equal scores"))
     return out
+
+
+def norm_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            r"the bound is put at $\tfrac14$, the largest entry",
+            statement=at_most(form, times(quarter, squares)),
+            counterexample=Example({m: 2, z: [0, 0], v: [1, -1]}),
+            twin=Twin("eigenvalues of the Jacobian against 1/4", lambda rng: twin_norm(rng, 0.25)),
+        ),
+    )
 
 
 NORM = Claim(
@@ -509,6 +604,7 @@ NORM = Claim(
     given=(WEIGHTS, JACOBIAN, image),
     proof=prove_norm,
     twin=Twin("eigenvalues of the Jacobian of the implementation", twin_norm),
+    mutations=norm_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -643,7 +739,7 @@ def prove_scale(q: Prover) -> Theorem:
     return q.for_all(q.note(q.with_partial(gradient, entry, j), "so this is the gradient"), i)
 
 
-def twin_scale(rng: np.random.Generator) -> list[Trial]:
+def twin_scale(rng: np.random.Generator, in_front: bool = True) -> list[Trial]:
     from numeric import softmax as soft
 
     out = []
@@ -651,8 +747,24 @@ def twin_scale(rng: np.random.Generator) -> list[Trial]:
         scale = rng.uniform(0.5, 3)
         steps = scale * (scores + 1e-30j * np.eye(len(scores)))
         measured = soft(steps).imag.T / 1e-30
-        out.append(agree(measured, scale * jacobian_of(scale * scores), f"m={len(scores)}"))
+        front = scale if in_front else 1.0
+        out.append(agree(measured, front * jacobian_of(scale * scores), f"m={len(scores)}"))
     return out
+
+
+def scale_mutations() -> tuple[Mutation, ...]:
+    inside_only = GradientIs(softmax(scaled_score, i), z, j, J[i, j])
+    return (
+        Mutation(
+            "the factor $a$ is seen in the weights only, not in front",
+            statement=forall(i, inside_only),
+            counterexample=Example({m: 2, z: [0, 0], a: 2}),
+            twin=Twin(
+                "complex steps against the Jacobian without the factor",
+                lambda rng: twin_scale(rng, in_front=False),
+            ),
+        ),
+    )
 
 
 SCALE = Claim(
@@ -667,6 +779,7 @@ SCALE = Claim(
     given=(SCALED, JACOBIAN),
     proof=prove_scale,
     twin=Twin("complex steps through softmax of scaled scores", twin_scale),
+    mutations=scale_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -779,6 +892,30 @@ def twin_vanishing(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def vanishing_mutations() -> tuple[Mutation, ...]:
+    def at_a_tie(_rng: np.random.Generator) -> list[Trial]:
+        tied = np.array([1.0, 1.0, 0.0])
+        largest = [(scale, np.abs(jacobian_of(scale * tied)).max()) for scale in (1.0, 10.0, 100.0)]
+        return [no_more(x, 2 * np.exp(-scale), f"scale {scale}") for scale, x in largest]
+
+    return (
+        Mutation(
+            "the gradient is said to vanish with the scale always, at a tie as well",
+            given=VANISHING.given,
+            counterexample=VANISHING.added[0].counterexample,
+            twin=Twin("largest entry of the Jacobian at a tie", at_a_tie),
+        ),
+        Mutation(
+            r"the gap is taken twice, $e^{-2a\Delta}$",
+            statement=forall(
+                [i, j],
+                at_most(sp.Abs(J[i, j]), times(m - 1, sp.exp(times(-2, a, gap)))),
+            ),
+            counterexample=Example({m: 2, z: [1, 0], a: T.fn("log", T.num(4)), gap: 1, k: 0}),
+        ),
+    )
+
+
 VANISHING = Claim(
     id="softmax/vanishing",
     title="Gradients vanish for large scores if one of them is the largest by itself",
@@ -798,6 +935,7 @@ VANISHING = Claim(
     witness=Example({m: 2, z: [1, 0], a: 1, gap: 1, k: 0}),
     proof=prove_vanishing,
     twin=Twin("largest entry of the Jacobian for growing scores", twin_vanishing),
+    mutations=vanishing_mutations,
     expected=Verdict.CONDITIONAL,
 )  # fmt: skip
 
@@ -930,6 +1068,16 @@ def twin_tie(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def tie_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the entry is put at $1/m$ at least",
+            statement=implies(tie_ahead, at_most(over(1, m), J[k, k])),
+            counterexample=Example({m: 3, z: [0, 0, 0], k: 0, ell: 1, a: 1}),
+        ),
+    )
+
+
 TIE_STAYS = Claim(
     id="softmax/ties-do-not-vanish",
     title="At a tie the gradient does not vanish, whatever the scale",
@@ -944,6 +1092,7 @@ TIE_STAYS = Claim(
     given=(SCALED, JACOBIAN),
     proof=prove_tie,
     twin=Twin("diagonal entry of the Jacobian at a tie, up to scale 1000", twin_tie),
+    mutations=tie_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -987,7 +1136,9 @@ def prove_through(q: Prover) -> Theorem:
     return q.for_all(q.note(q.with_partial(gradient, entry, c), "so this is the gradient"), i)
 
 
-def twin_through(rng: np.random.Generator) -> list[Trial]:
+def twin_through(
+    rng: np.random.Generator, divisor: Callable[[int], float] = np.sqrt
+) -> list[Trial]:
     """Every derivative of the weights by the query, from complex steps."""
     from numeric import attention_weights
 
@@ -997,9 +1148,33 @@ def twin_through(rng: np.random.Generator) -> list[Trial]:
         steps = row + 1e-30j * np.eye(width)
         measured = attention_weights(steps, key).imag.T / 1e-30
         weight = attention_weights(row[None], key)[0]
-        claimed = (np.diag(weight) - np.outer(weight, weight)) @ key / width**0.5
+        claimed = (np.diag(weight) - np.outer(weight, weight)) @ key / divisor(width)
         out.append(agree(measured, claimed, f"m={size}, d_k={width}"))
     return out
+
+
+def through_mutations() -> tuple[Mutation, ...]:
+    unscaled = total(times(J[i, j], keys[j, c]), j)
+    return (
+        Mutation(
+            r"the factor $1/\sqrt{d_k}$ in front is forgotten",
+            statement=forall(i, GradientIs(softmax(attention_score, i), query, c, unscaled)),
+            counterexample=Example({
+                m: 2, d_k: 4, query: [0, 0, 0, 0], keys: [[1, 0, 0, 0], [0, 0, 0, 0]],
+            }),
+            twin=Twin(
+                "complex steps against products without the factor",
+                lambda rng: twin_through(rng, lambda _: 1.0),
+            ),
+        ),
+        Mutation(
+            "the factor in front is $1/d_k$",
+            twin=Twin(
+                "complex steps against products with another factor",
+                lambda rng: twin_through(rng, lambda width: width),
+            ),
+        ),
+    )  # fmt: skip
 
 
 THROUGH = Claim(
@@ -1019,6 +1194,7 @@ THROUGH = Claim(
     given=(ATTENTION, JACOBIAN),
     proof=prove_through,
     twin=Twin("complex steps through scaled attention weights", twin_through),
+    mutations=through_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1061,6 +1237,19 @@ def twin_no_explosion(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def no_explosion_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the bound is taken to be smaller by a factor $d_k$ once more",
+            statement=at_most(total(power(w[i], 2), i), over(reached, d_k)),
+            counterexample=Example({
+                m: 2, d_k: 4, query: [0, 0, 0, 0], keys: [[2, 0, 0, 0], [-2, 0, 0, 0]],
+                change: [1, 0, 0, 0],
+            }),
+        ),
+    )  # fmt: skip
+
+
 NO_EXPLOSION = Claim(
     id="softmax/no-explosion",
     title="How far attention weights can move",
@@ -1076,6 +1265,7 @@ NO_EXPLOSION = Claim(
     ),
     proof=prove_no_explosion,
     twin=Twin("first-order changes of attention weights against the bound", twin_no_explosion),
+    mutations=no_explosion_mutations,
     expected=Verdict.PROVED,
     remark=r"In norms: $\|\partial p/\partial q\|\le\|K\|/(2\sqrt{d_k})$, against $\tfrac12\|K\|$ "
     "for scores that are not scaled.",
@@ -1096,18 +1286,45 @@ def prove_absorbed(q: Prover) -> Theorem:
     return q.for_all(same, i)
 
 
-def twin_absorbed(rng: np.random.Generator) -> list[Trial]:
+def twin_absorbed(
+    rng: np.random.Generator, longer_by: Callable[[int], float] = np.sqrt
+) -> list[Trial]:
     from numeric import attention_weights
     from numeric import softmax as soft
 
     out = []
     for rows, size, width in ((3, 5, 4), (2, 1, 7), (1, 6, 1)):
         query, key = rng.standard_normal((rows, width)), rng.standard_normal((size, width))
-        longer = attention_weights(width**0.5 * query, key)
+        longer = attention_weights(longer_by(width) * query, key)
         out.append(agree(longer, soft(query @ key.T), f"d_k={width}"))
         if size > 1 and width > 1:
             out.append(differs(attention_weights(query, key), longer, by=1e-3, what="as it is"))
     return out
+
+
+def absorbed_mutations() -> tuple[Mutation, ...]:
+    unchanged = equal(softmax(attention_score, i), softmax(dot_product, i))
+    return (
+        Mutation(
+            "the queries stay as they are",
+            statement=forall(i, unchanged),
+            counterexample=Example({
+                m: 2, d_k: 4, query: [T.fn("log", T.num(2)), 0, 0, 0],
+                keys: [[0, 0, 0, 0], [4, 0, 0, 0]],
+            }),
+            twin=Twin(
+                "attention weights of the same queries against unscaled scores",
+                lambda rng: twin_absorbed(rng, lambda _: 1.0),
+            ),
+        ),
+        Mutation(
+            "the queries are longer by $d_k$ in place of its root",
+            twin=Twin(
+                "attention weights of queries that are too long",
+                lambda rng: twin_absorbed(rng, lambda width: width),
+            ),
+        ),
+    )  # fmt: skip
 
 
 ABSORBED = Claim(
@@ -1121,6 +1338,7 @@ ABSORBED = Claim(
     statement=forall(i, equal(softmax(longer_query, i), softmax(dot_product, i))),
     proof=prove_absorbed,
     twin=Twin("attention weights of longer queries against unscaled scores", twin_absorbed),
+    mutations=absorbed_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1178,6 +1396,26 @@ def squared_divisor(keys: Any) -> float:
     return float(np.mean(products / scaled_scores(ones, keys)) ** 2)
 
 
+def columns_mutations() -> tuple[Mutation, ...]:
+    def second_axis(rng: np.random.Generator) -> list[Trial]:
+        keys = [rng.uniform(1, 2, sizes) for sizes in key_shapes(rng)]
+        return [agree(squared_divisor(k), k.shape[1], f"axis 1 of {k.shape}") for k in keys]
+
+    return (
+        Mutation(
+            "`shape[1]` is used for keys with a sequence or head axis in front",
+            given=(LAST_AXIS,),
+            counterexample=COLUMNS.added[0].counterexample,
+            twin=Twin("the divisor that attention uses against axis 1", second_axis),
+        ),
+        Mutation(
+            "`shape[0]` is taken for the width of a key",
+            statement=equal(shape[0], d_k),
+            counterexample=COLUMNS.witness,
+        ),
+    )
+
+
 COLUMNS = Claim(
     id="softmax/columns",
     title="The second axis is the width of a key only where keys are a matrix",
@@ -1197,6 +1435,7 @@ COLUMNS = Claim(
     witness=Example({leading: 0, shape: [7, 16], d_k: 16}),
     proof=lambda q: on_axis(q, q.hyp(0), q.hyp(1), 1, d_k),
     twin=Twin("the divisor that attention uses against axis 1 of the keys", twin_columns),
+    mutations=columns_mutations,
     expected=Verdict.CONDITIONAL,
     remark="With a sequence axis in front, `shape[1]` is the number of keys: the divisor would be "
     r"$\sqrt m$. `k.shape[-1]` is right for any number of axes.",
@@ -1208,7 +1447,7 @@ def prove_rows(q: Prover) -> Theorem:
     return q.both(row_axis, on_axis(q, q.hyp(1), q.hyp(2), 1, d_k))
 
 
-def twin_rows(rng: np.random.Generator) -> list[Trial]:
+def twin_rows(rng: np.random.Generator, row_axis: int = 0) -> list[Trial]:
     """Rows and columns of keys, from the shapes of what attention makes of them."""
     from numeric import attention_weights, scaled_scores_vjp
 
@@ -1218,11 +1457,25 @@ def twin_rows(rng: np.random.Generator) -> list[Trial]:
         weight = attention_weights(query, key)
         _, gradient = scaled_scores_vjp(query, key, np.ones((6, size)))
         out += [
-            agree(weight.shape[-1], key.shape[0], "a weight for every row"),
+            agree(weight.shape[-1], key.shape[row_axis], "a weight for every row"),
             agree(gradient.shape, (size, width), "a gradient for every entry"),
-            agree(squared_divisor(key), key.shape[1], "columns"),
+            agree(squared_divisor(key), key.shape[1 - row_axis], "columns"),
         ]
     return out
+
+
+def rows_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "rows and columns are exchanged",
+            statement=both(equal(shape[1], m), equal(shape[0], d_k)),
+            counterexample=Example({leading: 0, shape: [7, 16], m: 7, d_k: 16}),
+            twin=Twin(
+                "shapes of attention weights, and the divisor, by the other axis",
+                lambda rng: twin_rows(rng, row_axis=1),
+            ),
+        ),
+    )
 
 
 ROWS = Claim(
@@ -1237,6 +1490,7 @@ ROWS = Claim(
     given=(KEY_AXIS, LAST_AXIS, MATRIX),
     proof=prove_rows,
     twin=Twin("shapes of attention weights and gradients, and the divisor", twin_rows),
+    mutations=rows_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1297,6 +1551,31 @@ def twin_not_linear(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def not_linear_mutations() -> tuple[Mutation, ...]:
+    def doubled(rng: np.random.Generator) -> list[Trial]:
+        from numeric import softmax as soft
+
+        drawn = [rng.standard_normal(size) for size in (1, 2, 5)]
+        return [agree(soft(2 * x), 2 * soft(x), f"m={len(x)}") for x in drawn]
+
+    def zeros(*values: Lam | Term) -> Example:
+        return Example({}, lambda q, target: not_for_all(q, target, *values))
+
+    return (
+        Mutation(
+            "softmax of twice the scores is taken for twice the softmax",
+            statement=homogeneous,
+            counterexample=zeros(T.num(2), ZEROS, T.ZERO),
+            twin=Twin("softmax of doubled scores", doubled),
+        ),
+        Mutation(
+            "softmax of a sum is taken for the sum",
+            statement=additive,
+            counterexample=zeros(ZEROS, ZEROS, T.ZERO),
+        ),
+    )
+
+
 NOT_LINEAR = Claim(
     id="softmax/not-linear",
     title="Softmax is neither additive nor homogeneous",
@@ -1304,6 +1583,7 @@ NOT_LINEAR = Claim(
     statement=both(negation(additive), negation(homogeneous)),
     proof=prove_not_linear,
     twin=Twin("softmax of sums and multiples", twin_not_linear),
+    mutations=not_linear_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1468,16 +1748,30 @@ def _same_scores(q: Prover, difference: Theorem) -> Theorem:
     return q.equal(left, softmax(shifted_score, i), (1, proved), reason="insert the scores")
 
 
-def twin_shift(rng: np.random.Generator) -> list[Trial]:
+def twin_shift(rng: np.random.Generator, common: bool = True) -> list[Trial]:
     from numeric import softmax as soft
 
     out = []
     for scores in rows(rng):
-        offset = rng.uniform(-5, 5)
+        offset = rng.uniform(-5, 5, None if common else len(scores))
         out.append(agree(soft(scores + offset), soft(scores), f"m={len(scores)}"))
         recovered = np.log(soft(scores))
         out.append(agree(recovered - recovered[0], scores - scores[0], "logarithms", 1e-9))
     return out
+
+
+def shift_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "every score may be shifted by a constant of its own",
+            statement=same_weights,
+            counterexample=Example({m: 2, z: [0, 0], y: [0, T.fn("log", T.num(2))]}),
+            twin=Twin(
+                "softmax of scores that are shifted one by one",
+                lambda rng: twin_shift(rng, common=False),
+            ),
+        ),
+    )
 
 
 SHIFT = Claim(
@@ -1490,6 +1784,7 @@ SHIFT = Claim(
     statement=iff(same_weights, shifted),
     proof=prove_shift,
     twin=Twin("softmax of shifted scores, and scores recovered by logarithms", twin_shift),
+    mutations=shift_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1530,17 +1825,51 @@ def matrices(rng: np.random.Generator) -> list[Any]:
     return [4 * rng.standard_normal(size) for size in ((3, 5), (4, 2), (1, 6), (5, 1), (1, 1))]
 
 
-def twin_stochastic(rng: np.random.Generator) -> list[Trial]:
+def twin_stochastic(
+    rng: np.random.Generator, normalised: Callable[[Any], Any] | None = None
+) -> list[Trial]:
     from numeric import softmax as soft
 
     out = []
     for score in matrices(rng):
-        weight = soft(score)
+        weight = (normalised or soft)(score)
         out += [
             no_more(1e-300, weight.min(), "positive"),
             agree(weight.sum(axis=1), np.ones(len(score)), "row sums"),
         ]
     return out
+
+
+def over_the_queries(scores: Any) -> Any:
+    """Softmax along the wrong axis."""
+    from numeric import softmax as soft
+
+    return soft(scores.T).T
+
+
+OVER_QUERIES = Given(
+    forall([t, i], equal(A[t, i], over(sp.exp(scores[t, i]), total(sp.exp(scores[r, i]), r)))),
+    "the softmax is taken over the queries",
+)
+
+
+def stochastic_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "softmax runs over the queries, `axis=0`",
+            given=(OVER_QUERIES,),
+            counterexample=Example({m: 1, n: 2, scores: [[0], [0]]}),
+            twin=Twin(
+                "row sums of weights that are normalised by column",
+                lambda rng: twin_stochastic(rng, over_the_queries),
+            ),
+        ),
+        Mutation(
+            "columns are said to sum to 1",
+            statement=forall(i, equal(total(A[t, i], t), 1)),
+            counterexample=Example({m: 1, n: 2, scores: [[0], [0]]}),
+        ),
+    )
 
 
 STOCHASTIC = Claim(
@@ -1553,6 +1882,7 @@ STOCHASTIC = Claim(
     given=(ROW_WISE,),
     proof=prove_stochastic,
     twin=Twin("signs and row sums of attention weights", twin_stochastic),
+    mutations=stochastic_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1608,6 +1938,16 @@ def twin_inside(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def inside_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "a single key is allowed, which takes all the weight",
+            statement=forall([t, i], less(A[t, i], 1)),
+            counterexample=Example({m: 1, n: 1, scores: [[0]]}),
+        ),
+    )
+
+
 INSIDE = Claim(
     id="softmax/below-one",
     title="With two keys or more, no query attends to one key alone",
@@ -1619,6 +1959,7 @@ INSIDE = Claim(
     given=(ROW_WISE,),
     proof=prove_inside,
     twin=Twin("largest attention weights", twin_inside),
+    mutations=inside_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1654,6 +1995,23 @@ def twin_by_column(rng: np.random.Generator) -> list[Trial]:
     return [*out, differs(square.sum(axis=0), np.ones(4), by=1e-3, what="columns, n=m")]
 
 
+def by_column_mutations() -> tuple[Mutation, ...]:
+    def doubly(rng: np.random.Generator) -> list[Trial]:
+        from numeric import softmax as soft
+
+        sums = [soft(score).sum(axis=0) for score in matrices(rng)]
+        return [agree(x, np.ones(len(x)), f"m={len(x)}") for x in sums]
+
+    return (
+        Mutation(
+            "the weights are taken for doubly stochastic",
+            statement=by_column,
+            counterexample=Example({m: 2, n: 1, scores: [[0, 0]]}),
+            twin=Twin("column sums of attention weights against 1", doubly),
+        ),
+    )
+
+
 BY_COLUMN = Claim(
     id="softmax/column-sums",
     title="Columns of attention weights sum to the number of queries over all keys",
@@ -1668,6 +2026,7 @@ BY_COLUMN = Claim(
     given=(ROW_WISE,),
     proof=prove_by_column,
     twin=Twin("column sums of attention weights", twin_by_column),
+    mutations=by_column_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1711,13 +2070,32 @@ def heads(rng: np.random.Generator) -> list[tuple[Any, Any, Any]]:
     ]  # fmt: skip
 
 
-def twin_key_bias(rng: np.random.Generator) -> list[Trial]:
+def twin_key_bias(rng: np.random.Generator, on_queries: bool = False) -> list[Trial]:
     from numeric import attention_weights
 
-    return [
-        agree(attention_weights(row, key + offset), attention_weights(row, key), f"m={len(key)}")
-        for row, key, offset in heads(rng)
-    ]
+    out = []
+    for row, key, offset in heads(rng):
+        moved = (row + offset, key) if on_queries else (row, key + offset)
+        out.append(agree(attention_weights(*moved), attention_weights(row, key), f"m={len(key)}"))
+    return out
+
+
+def key_bias_mutations() -> tuple[Mutation, ...]:
+    unmoved = equal(with_key_bias(i), attention_score(i))
+    return (
+        Mutation(
+            "the bias is added to the queries",
+            twin=Twin(
+                "attention weights with and without a bias of the queries",
+                lambda rng: twin_key_bias(rng, on_queries=True),
+            ),
+        ),
+        Mutation(
+            "the scores themselves are taken to stay",
+            statement=forall(i, unmoved),
+            counterexample=Example({m: 1, d_k: 1, query: [1], keys: [[0]], bias: [1]}),
+        ),
+    )
 
 
 KEY_BIAS = Claim(
@@ -1730,6 +2108,7 @@ KEY_BIAS = Claim(
     statement=forall(i, equal(softmax(with_key_bias, i), softmax(attention_score, i))),
     proof=prove_key_bias,
     twin=Twin("attention weights with and without a bias of the keys", twin_key_bias),
+    mutations=key_bias_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 

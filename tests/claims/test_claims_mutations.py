@@ -45,6 +45,9 @@ AT_LEAST = {
     "A26": 2,  # one matrix of two; no biases counted where there are some
     "A27": 8,  # cross-attention, embedding or biases that are forgotten
     "B01a": 6,  # divided by the width or not at all; means and correlations overlooked
+    "B01b": 12,  # the bound 1/4 of the norm; vanishing at a tie; factors and means left out
+    "B02": 2,  # the second axis where there are axes in front; the first one
+    "B03": 1,  # rows and columns exchanged
     "B04": 3,  # the root taken for the width; variance 1 expected of it
     "B05": 3,  # columns dealt out; the input split before a projection by any matrix
     "B06": 2,  # one softmax for all heads; the weights of one head for all
@@ -53,6 +56,8 @@ AT_LEAST = {
     "B10": 3,  # opposite is not the negative, and not the rest to 1
     "B11": 3,  # one head of the old width; maps averaged
     "B14": 2,  # the product in the other order; the first bias forgotten
+    "B15": 2,  # twice the scores, or a sum of scores
+    "B16": 4,  # softmax over the queries; columns that sum to 1
     "B20": 1,  # ReLU of shifted numbers
     "B21": 1,  # one unit less
     "B22": 1,  # BatchNorm in front, which couples the rows

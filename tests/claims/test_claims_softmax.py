@@ -22,7 +22,7 @@ import numeric
 from derive.claim import Example, Given
 from derive.claims import softmax as S
 from derive.claims._softmax import delta, i, j, k, m, softmax, weights
-from derive.claims.softmax import A, J, a, g, keys, n, p, query, r, scores, t, v, w, z
+from derive.claims.softmax import A, J, a, g, keys, n, p, query, scores, t, v, w, z
 from derive.convert import Converter
 from derive.counterexample import table
 from derive.kernel import terms as T
@@ -116,9 +116,6 @@ NO_PRODUCT = jacobian_is(times(p[i], delta(i, j)))
 DOUBLED = jacobian_is(plus(times(2, p[i], delta(i, j)), times(-2, p[i], p[j])))
 UNNORMALISED = Given(forall(i, equal(p[i], sp.exp(z[i]))))
 UNNORMALISED_SCALED = Given(forall(i, equal(p[i], sp.exp(times(a, z[i])))))
-OVER_QUERIES = Given(
-    forall([t, i], equal(A[t, i], over(sp.exp(scores[t, i]), total(sp.exp(scores[r, i]), r))))
-)
 
 
 def with_given(name, position, wrong):
@@ -140,7 +137,7 @@ def elsewhere(name, statement, values):
 WRONG_JACOBIANS = [
     with_given(name, 1, wrong)
     for name, wrongs in {
-        "jacobian": (PLUS, NO_WEIGHT, NO_PRODUCT, DOUBLED),
+        "jacobian": (NO_WEIGHT, DOUBLED),
         "jacobian-sums": (PLUS, NO_WEIGHT, NO_PRODUCT),
         "jacobian-entries": (PLUS, NO_WEIGHT, DOUBLED),
         "jacobian-variance": (PLUS, NO_WEIGHT, DOUBLED, NO_PRODUCT),
@@ -164,9 +161,8 @@ WRONG_WEIGHTS = [
         with_given(name, 0, UNNORMALISED_SCALED)
         for name in ("scaled-jacobian", "vanishing", "ties-do-not-vanish")
     ),
-    with_given("probability-matrix", 0, OVER_QUERIES),
-    with_given("below-one", 0, OVER_QUERIES),
-    with_given("column-sums", 0, OVER_QUERIES),
+    with_given("below-one", 0, S.OVER_QUERIES),
+    with_given("column-sums", 0, S.OVER_QUERIES),
 ]  # fmt: skip
 
 paired = total(times(g[i], softmax(S.score, i)), i)
@@ -191,18 +187,13 @@ WRONG_STATEMENTS = [
     stated("jacobian", forall(i, GradientIs(softmax(S.score, i), z, j, p[i] * p[j]))),
     stated("jacobian", forall(i, GradientIs(sp.exp(z[i]), z, j, J[i, j]))),
     stated("backward", GradientIs(paired, z, j, times(p[j], plus(g[j], mean)))),
-    stated("backward", GradientIs(paired, z, j, times(p[j], g[j]))),
     stated("backward", GradientIs(paired, z, j, times(2, p[j], plus(g[j], -mean)))),
     stated("backward", GradientIs(paired, z, j, times(g[j], plus(p[j], -mean)))),
     stated("jacobian-sums", forall(i, equal(total(J[i, j], j), p[i]))),
-    stated("jacobian-sums", equal(total(J[i, i], i), 0)),
-    stated("jacobian-entries", forall([i, j], at_most(sp.Abs(J[i, j]), sp.Rational(1, 5)))),
     stated("jacobian-entries", forall([i, j], at_most(times(p[i], 1 - p[i]), J[i, j]))),
     stated("jacobian-entries", forall([i, j], at_most(0, J[i, j]))),
     elsewhere("jacobian-variance", both(equal(S.form, S.spread), less(0, S.form)),
               {**SCORES, v: [1, 1]}),
-    stated("jacobian-variance", equal(S.form, total(times(p[i], power(v[i], 2)), i))),
-    stated("jacobian-norm", at_most(S.form, times(quarter, S.squares))),
     stated("jacobian-norm", at_most(total(power(w[i], 2), i),
                                     times(sp.Rational(1, 6), S.squares))),
     elsewhere("half-attained", implies(tied.args[0].args[0], tied.args[1]), {**PAIR, z: [0, LOG2]}),
@@ -211,14 +202,12 @@ WRONG_STATEMENTS = [
     elsewhere("half-attained", implies(tied.args[0], equal(p[k], half)), TIED),
     elsewhere("half-attained", implies(tied.args[0], implies(equal(m, 3), equal(p[k], half))),
               TIED),
-    stated("scaled-jacobian", forall(i, GradientIs(softmax(S.scaled_score, i), z, j, J[i, j]))),
     stated("scaled-jacobian",
            forall(i, GradientIs(softmax(S.scaled_score, i), z, j, times(a, a, J[i, j])))),
     elsewhere("ties-do-not-vanish", implies(both(*tie_ahead[1:]), at_most(S.floor, J[k, k])),
               {**TIED, z: [0, 0, -1], a: -sp.log(16)}),
     elsewhere("ties-do-not-vanish", implies(both(*tie_ahead[:3]), at_most(S.floor, J[k, k])),
               {**TIED, z: [0, 0, T.fn("log", T.num(16))]}),
-    stated("ties-do-not-vanish", implies(S.tie_ahead, at_most(over(1, m), J[k, k]))),
     stated("ties-do-not-vanish", implies(S.tie_ahead, at_most(J[k, k], S.floor))),
     elsewhere("scaled-vanishing", implies(both(*S.alone.args[:2]), S.scaled_bound), FAR_TIE),
     elsewhere("scaled-vanishing", implies(S.alone, forall([i, j], at_most(
@@ -226,33 +215,20 @@ WRONG_STATEMENTS = [
     stated("scaled-vanishing", implies(S.alone, forall([i, j], at_most(
         times(power(a, 3), sp.Abs(J[i, j])), S.limit)))),
     stated("through-scores", forall(i, GradientIs(
-        softmax(S.attention_score, i), query, S.c, times(S.root, through)))),
-    stated("through-scores", forall(i, GradientIs(
         softmax(S.dot_product, i), query, S.c, through))),
     stated("through-scores", forall(i, GradientIs(
         softmax(S.attention_score, i), query, S.c, over(through, S.root)))),
     stated("no-explosion", at_most(total(power(w[i], 2), i), over(S.reached, 4))),
-    stated("no-explosion", at_most(total(power(w[i], 2), i), over(S.reached, S.d_k))),
-    stated("absorbed-factor", forall(i, equal(
-        softmax(S.attention_score, i), softmax(S.dot_product, i)))),
     stated("absorbed-factor", forall(i, equal(
         softmax(S.longer_query, i), softmax(by_width, i)))),
-    stated("columns", equal(S.shape[0], S.d_k)),
-    stated("rows-and-columns", both(equal(S.shape[1], m), equal(S.shape[0], S.d_k))),
-    stated("not-linear", S.additive),
-    stated("not-linear", S.homogeneous),
     stated("not-affine", implies(at_most(2, m), S.middle)),
     stated("not-affine", negation(S.middle)),
     stated("shift", implies(S.shifted, forall(i, equal(z[i], S.y[i])))),
     stated("shift", iff(S.same_weights, forall(i, equal(z[i], S.y[i])))),
     stated("probability-matrix", forall(t, equal(total(A[t, i], i), 2))),
-    stated("probability-matrix", forall(i, equal(total(A[t, i], t), 1))),
-    elsewhere("below-one", forall([t, i], less(A[t, i], 1)), {m: 1, n: 1, scores: [[0]]}),
     stated("below-one", implies(at_most(2, m), forall([t, i], less(A[t, i], half)))),
     stated("column-sums", equal(total(A[t, i], i, t), m)),
-    stated("column-sums", S.by_column),
     stated("key-bias", forall(i, equal(softmax(S.with_key_bias, i), softmax(longer_score, i)))),
-    stated("key-bias", forall(i, equal(S.with_key_bias(i), S.attention_score(i)))),
 ]  # fmt: skip
 
 MUTANTS = [*WRONG_JACOBIANS, *WRONG_WEIGHTS, *WRONG_STATEMENTS]
@@ -316,16 +292,6 @@ def test_no_hypothesis_can_be_dropped(name, position):
 @pytest.mark.parametrize("name", sorted(CONDITIONAL))
 def test_the_added_hypothesis_cannot_be_dropped(name):
     assert proved_by(mutant(BY_NAME[name])) == set()
-
-
-def test_a_smaller_gap_is_no_bound():
-    """Position 0 is ahead by 1 only, and the bound is made for 2."""
-    tail = times(m - 1, sp.exp(times(-2, a, S.gap)))
-    wrong = forall([i, j], at_most(sp.Abs(J[i, j]), tail))
-    claim = replace(S.VANISHING, statement=wrong)
-    assert proved_by(claim) == set()
-    bare = mutant(claim, given=(*claim.given, Given(S.leads)))
-    assert is_false_at(bare, {m: 2, z: [1, 0], a: T.fn("log", T.num(4)), S.gap: 1, k: 0})
 
 
 def test_wrong_examples_do_not_stand():
