@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Added, Claim, Correction, Example, Given, Notation
+from derive.claim import Added, Claim, Correction, Example, Given, Mutation, Notation
 from derive.claims import INTERVIEW
 from derive.claims._softmax import (
     delta,
@@ -169,13 +169,20 @@ def prove_average(q: Prover) -> Theorem:
     return q.for_all(q.both(positive, one, bounded), t)
 
 
-def twin_average(rng: np.random.Generator) -> list[Trial]:
+def twin_average(
+    rng: np.random.Generator, weights_of: Callable[[Any, Any], Any] | None = None
+) -> list[Trial]:
+    """Of attention, or of the average with other weights."""
     from numeric import attention_weights, scaled_dot_product_attention
 
     out = []
     for query, key, value in inputs(rng):
-        weight = attention_weights(query, key)
-        found = scaled_dot_product_attention(query, key, value)
+        if weights_of is None:
+            weight = attention_weights(query, key)
+            found = scaled_dot_product_attention(query, key, value)
+        else:
+            weight = weights_of(query, key)
+            found = weight @ value
         out += [
             no_more(1e-300, weight.min(), "weights are positive"),
             agree(weight.sum(axis=-1), np.ones(len(query)), "and sum to 1"),
@@ -184,6 +191,63 @@ def twin_average(rng: np.random.Generator) -> list[Trial]:
             no_more(np.tile(value.min(axis=0), (len(query), 1)), found, "smallest value"),
         ]
     return out
+
+
+def over_queries(query: Any, key: Any) -> Any:
+    """Weights by a softmax along the wrong axis."""
+    from numeric import scaled_scores
+    from numeric import softmax as soft
+
+    return soft(scaled_scores(query, key).T).T
+
+
+def not_divided(query: Any, key: Any) -> Any:
+    """Exponentials that are not divided by their sum."""
+    from numeric import scaled_scores
+
+    return np.exp(scaled_scores(query, key))
+
+
+def dropped_out(query: Any, key: Any) -> Any:
+    """Weights of which every other one is dropped, and the rest doubled."""
+    from numeric import attention_weights
+
+    kept = np.indices((len(query), len(key))).sum(axis=0) % 2
+    return 2 * kept * attention_weights(query, key)
+
+
+#: one query of two keys with equal scores, and values 0 and 1
+TWO_KEYS = {n: 1, m: 2, d_v: 1, S: [[0, 0]], V: [[0], [1]]}
+#: two queries of one key
+ONE_KEY = {n: 2, m: 1, d_v: 1, S: [[0], [0]], V: [[1]]}
+
+
+def average_mutations() -> tuple[Mutation, ...]:
+    def mistaken(weights_of: Callable[[Any, Any], Any]) -> Twin:
+        return Twin(
+            "signs and sums of other weights, and ranges of their averages",
+            lambda rng: twin_average(rng, weights_of),
+        )
+
+    by_query = over(sp.exp(S[t, i]), total(sp.exp(S[r, i]), r))
+    return (
+        Mutation(
+            "softmax runs over the queries, `axis=0`",
+            given=(Given(forall([t, i], equal(A[t, i], by_query)), "over the queries"), OUTPUT),
+            counterexample=Example(ONE_KEY),
+            twin=mistaken(over_queries),
+        ),
+        Mutation(
+            "the exponentials are not divided by their sum",
+            given=(Given(forall([t, i], equal(A[t, i], sp.exp(S[t, i]))), "undivided"), OUTPUT),
+            counterexample=Example(TWO_KEYS),
+            twin=mistaken(not_divided),
+        ),
+        Mutation(
+            "dropout stays on: weights are dropped and the others scaled up",
+            twin=mistaken(dropped_out),
+        ),
+    )
 
 
 WEIGHTED = Claim(
@@ -198,6 +262,7 @@ WEIGHTED = Claim(
     given=(WEIGHTS, OUTPUT),
     proof=prove_average,
     twin=Twin("weights, outputs and their ranges of NumPy attention", twin_average),
+    mutations=average_mutations,
     expected=Verdict.PROVED,
     remark="This is one head without mask and dropout. What is averaged are rows of $V=XW^V$, and "
     "the weights depend on the input, too.",
@@ -269,6 +334,16 @@ def twin_norm(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def norm_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the average of the squares is taken for the smaller one",
+            statement=forall(t, at_most(mean_square, squared_output)),
+            counterexample=Example(TWO_KEYS),
+        ),
+    )
+
+
 NORM = Claim(
     id="attention-average/norm",
     title="No output is longer than the longest value",
@@ -281,6 +356,7 @@ NORM = Claim(
     given=(WEIGHTS, OUTPUT),
     proof=prove_norm,
     twin=Twin("lengths of outputs of NumPy attention against those of values", twin_norm),
+    mutations=norm_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -326,6 +402,16 @@ def twin_strict(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def strict_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "no value is asked to be smaller than the largest",
+            statement=forall(t, implies(below_somewhere.args[0], less(O[t, c], high))),
+            counterexample=Example({**ONE_KEY, c: 0, high: 1}),
+        ),
+    )
+
+
 STRICT = Claim(
     id="attention-average/strict",
     title="An output is strictly inside the range of the values",
@@ -338,6 +424,7 @@ STRICT = Claim(
     given=(WEIGHTS, OUTPUT),
     proof=prove_strict,
     twin=Twin("distance of outputs of NumPy attention from the largest values", twin_strict),
+    mutations=strict_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -366,9 +453,12 @@ def prove_common(q: Prover) -> Theorem:
     return q.for_all(q.both(moved, alike), t, c)
 
 
-def twin_common(rng: np.random.Generator) -> list[Trial]:
-    from numeric import scaled_dot_product_attention as attend
+def twin_common(
+    rng: np.random.Generator, attend: Callable[[Any, Any, Any], Any] | None = None
+) -> list[Trial]:
+    from numeric import scaled_dot_product_attention
 
+    attend = attend or scaled_dot_product_attention
     out = []
     for query, key, value in inputs(rng):
         shift = rng.standard_normal(value.shape[1])
@@ -377,6 +467,23 @@ def twin_common(rng: np.random.Generator) -> list[Trial]:
         alike = attend(query, key, np.tile(shift, (len(key), 1)))
         out.append(agree(alike, np.tile(shift, (len(query), 1)), "equal values"))
     return out
+
+
+def common_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the common part is lost",
+            statement=forall([t, c], equal(moved_output, O[t, c])),
+            counterexample=Example({**TWO_KEYS, common: [1]}),
+        ),
+        Mutation(
+            "the weights do not sum to 1, so that it is multiplied",
+            twin=Twin(
+                "averages with weights that are not divided by their sum",
+                lambda rng: twin_common(rng, lambda q, k, v: not_divided(q, k) @ v),
+            ),
+        ),
+    )
 
 
 COMMON = Claim(
@@ -397,6 +504,7 @@ COMMON = Claim(
     given=(WEIGHTS, OUTPUT),
     proof=prove_common,
     twin=Twin("outputs of NumPy attention for moved and for equal values", twin_common),
+    mutations=common_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -501,7 +609,24 @@ def mask_defined(q: Prover, goal: Term) -> Theorem:
     return q.trivial(goal, q.at(every, query))
 
 
-def twin_masked(rng: np.random.Generator) -> list[Trial]:
+def hidden_before(scores: Any, mask: Any) -> Any:
+    """Weights of the visible keys: hidden ones have the score minus infinity."""
+    from numeric import softmax as soft
+
+    with np.errstate(divide="ignore"):
+        return soft(np.where(mask == 1, scores, -np.inf))
+
+
+def hidden_after(scores: Any, mask: Any) -> Any:
+    """Weights of all keys, those of hidden ones put to 0 afterwards."""
+    from numeric import softmax as soft
+
+    return soft(scores) * mask
+
+
+def twin_masked(
+    rng: np.random.Generator, weights_of: Callable[[Any, Any], Any] = hidden_before
+) -> list[Trial]:
     """Hidden keys have the score minus infinity, as implementations do it."""
     from numeric import softmax as soft
 
@@ -512,8 +637,7 @@ def twin_masked(rng: np.random.Generator) -> list[Trial]:
         if rows == size:
             mask = np.tri(size)
         mask[np.arange(rows), rng.integers(0, size, rows)] = 1
-        with np.errstate(divide="ignore"):
-            weight = soft(np.where(mask == 1, scores, -np.inf))
+        weight = weights_of(scores, mask)
         visible = mask * np.exp(scores)
         out += [
             agree(weight, visible / visible.sum(axis=1, keepdims=True), "masked weights"),
@@ -522,6 +646,23 @@ def twin_masked(rng: np.random.Generator) -> list[Trial]:
         ]
     hidden = soft(np.array([[0.0, 1.0], [-np.inf, -np.inf]]))
     return [*out, agree(hidden.sum(axis=1), [1, 0], "a query that sees nothing")]
+
+
+def masked_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "a query may see no key at all",
+            given=(),
+            counterexample=MASKED.added[0].counterexample,
+        ),
+        Mutation(
+            "keys are hidden after the softmax, whose sum still counts them",
+            twin=Twin(
+                "weights that are put to 0 after the softmax",
+                lambda rng: twin_masked(rng, hidden_after),
+            ),
+        ),
+    )
 
 
 MASKED = Claim(
@@ -543,6 +684,7 @@ MASKED = Claim(
     proof=prove_masked,
     defined=mask_defined,
     twin=Twin("softmax of scores that are minus infinity where hidden", twin_masked),
+    mutations=masked_mutations,
     expected=Verdict.CONDITIONAL,
     remark="A causal mask is of this kind: every token sees itself. A row without a visible key is "
     "0/0: NaN in many implementations, and in others weights 0, whose sum is not 1 either. With "
@@ -588,6 +730,35 @@ def twin_linear(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def linear_mutations() -> tuple[Mutation, ...]:
+    def moving_keys(rng: np.random.Generator) -> list[Trial]:
+        from numeric import scaled_dot_product_attention as attend
+
+        out = []
+        for query, key, _ in inputs(rng):
+            other_key = rng.standard_normal(key.shape)
+            mixed = attend(query, key + other_key, key + other_key)
+            apart = attend(query, key, key) + attend(query, other_key, other_key)
+            out.append(agree(mixed, apart, f"m={len(key)}"))
+        return out
+
+    mean = over(total(V[i, c], i), m)
+    return (
+        Mutation(
+            "the input is varied in place of the values, and the keys move with them",
+            twin=Twin("NumPy attention of sums of inputs", moving_keys),
+        ),
+        Mutation(
+            "the output is taken for the plain mean of the values",
+            statement=forall([t, c], equal(attended(t, lambda i: V[i, c]), mean)),
+            counterexample=Example({
+                n: 1, m: 2, d_k: 1, d_v: 1, Q: [[T.fn("log", T.num(2))]], K: [[0], [1]],
+                V: [[0], [1]],
+            }),
+        ),
+    )  # fmt: skip
+
+
 LINEAR = Claim(
     id="attention-average/linear-in-values",
     title="Attention is linear in the values",
@@ -609,6 +780,7 @@ LINEAR = Claim(
     ),
     proof=prove_linear,
     twin=Twin("NumPy attention of sums and multiples of values", twin_linear),
+    mutations=linear_mutations,
     expected=Verdict.PROVED,
     remark="For queries and keys that stay as they are. In self-attention they move with the "
     "input.",
@@ -947,6 +1119,20 @@ def twin_doubling(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def doubling_mutations() -> tuple[Mutation, ...]:
+    def doubled(rng: np.random.Generator) -> list[Trial]:
+        tokens, _, *projected = projections(rng)
+        once = of_itself(tokens, *projected)
+        return [agree(of_itself(2 * tokens, *projected), 2 * once, "any projections")]
+
+    return (
+        Mutation(
+            "doubled inputs are said to give doubled outputs, whatever the projections",
+            twin=Twin("NumPy self-attention of doubled inputs", doubled),
+        ),
+    )
+
+
 DOUBLING = Claim(
     id="attention-average/doubling",
     title="Where doubling the input doubles the output, attention is degenerate",
@@ -958,6 +1144,7 @@ DOUBLING = Claim(
     statement=implies(doubling, degenerate),
     proof=prove_doubling,
     twin=Twin("NumPy self-attention of doubled inputs", twin_doubling),
+    mutations=doubling_mutations,
     expected=Verdict.PROVED,
     remark=r"Here $B$ stands for $W^Q(W^K)^\top/\sqrt{d_k}$ and $W$ for $W^V$. The converse is the "
     "correction in `attention-average/self-attention`, so the three cases are exactly those in "
@@ -1093,6 +1280,45 @@ def twin_self(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+def gradient_by_input(
+    tokens: Any, to_query: Any, to_key: Any, to_value: Any, cotangent: Any
+) -> Any:
+    """What self-attention passes back to its input, through queries, keys and values."""
+    from numeric import scaled_dot_product_attention_vjp
+
+    by_query, by_key, by_value = scaled_dot_product_attention_vjp(
+        tokens @ to_query, tokens @ to_key, tokens @ to_value, cotangent
+    )
+    return by_query @ to_query.T + by_key @ to_key.T + by_value @ to_value.T
+
+
+def self_attention_mutations() -> tuple[Mutation, ...]:
+    def additive(rng: np.random.Generator) -> list[Trial]:
+        one, other, *projected = projections(rng)
+        apart = of_itself(one, *projected) + of_itself(other, *projected)
+        return [agree(of_itself(one + other, *projected), apart, "a sum of two inputs")]
+
+    def as_if_linear(rng: np.random.Generator) -> list[Trial]:
+        from numeric import attention_weights
+
+        tokens, _, to_query, to_key, to_value = projections(rng)
+        cotangent = rng.standard_normal((len(tokens), to_value.shape[1]))
+        weight = attention_weights(tokens @ to_query, tokens @ to_key)
+        measured = gradient_by_input(tokens, to_query, to_key, to_value, cotangent)
+        return [agree(measured, weight.T @ cotangent @ to_value.T, "gradient by the input")]
+
+    return (
+        Mutation(
+            "the output is linear in the input, as the note says",
+            twin=Twin("NumPy self-attention of a sum of inputs", additive),
+        ),
+        Mutation(
+            r"the gradient is that of a linear map, $A^\top G\,W^{V\top}$",
+            twin=Twin("the backward pass of self-attention by its input", as_if_linear),
+        ),
+    )
+
+
 LOG_2 = T.fn("log", T.num(2))
 SELF_ATTENTION = Claim(
     id="attention-average/self-attention",
@@ -1112,6 +1338,7 @@ SELF_ATTENTION = Claim(
     ),
     correction=Correction(implies(degenerate, combined), prove_degenerate, NOTATION),
     twin=Twin("NumPy self-attention of sums and multiples of inputs", twin_self),
+    mutations=self_attention_mutations,
     expected=Verdict.REFUTED,
     remark=r"$W^Q(W^K)^\top=0$ is possible with both factors different from 0. For weights that "
     "stay as they are, the output is linear in the values.",
@@ -1136,14 +1363,33 @@ def prove_quadratic(q: Prover) -> Theorem:
     return q.for_all(q.both(split, same), k, i)
 
 
-def twin_quadratic(rng: np.random.Generator) -> list[Trial]:
+def twin_quadratic(rng: np.random.Generator, degree: int = 2) -> list[Trial]:
     from numeric import scaled_scores
 
     tokens, _, to_query, to_key, _ = projections(rng)
     scores = scaled_scores(tokens @ to_query, tokens @ to_key)
     bilinear = tokens @ (to_query @ to_key.T / 3**0.5) @ tokens.T
     tripled = scaled_scores(3 * tokens @ to_query, 3 * tokens @ to_key)
-    return [agree(scores, bilinear, "scores"), agree(tripled, 9 * scores, "times 3")]
+    return [agree(scores, bilinear, "scores"), agree(tripled, 3**degree * scores, "times 3")]
+
+
+def quadratic_mutations() -> tuple[Mutation, ...]:
+    scaled = form(lambda s, f: times(squared_factor, X[s, f]), k)(i)
+    return (
+        Mutation(
+            "scores are taken to be linear in the input",
+            statement=forall(
+                [k, i], equal(scaled, times(squared_factor, form(entry(X), k)(i)))
+            ),
+            counterexample=Example({
+                m: 1, d: 1, d_k: 1, w_q: [[1]], w_k: [[1]], X: [[1]], squared_factor: 2,
+            }),
+            twin=Twin(
+                "scores of three times the inputs against three times the scores",
+                lambda rng: twin_quadratic(rng, degree=1),
+            ),
+        ),
+    )  # fmt: skip
 
 
 QUADRATIC = Claim(
@@ -1179,6 +1425,7 @@ QUADRATIC = Claim(
     given=(BILINEAR,),
     proof=prove_quadratic,
     twin=Twin("scaled scores of projected inputs, and of three times these", twin_quadratic),
+    mutations=quadratic_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1241,7 +1488,8 @@ by_query = over(total(times(D[r, i], K[i, e]), i), root)
 by_key = over(total(times(D[t, k], Q[t, e]), t), root)
 
 
-def twin_backward(rng: np.random.Generator) -> list[Trial]:
+def twin_backward(rng: np.random.Generator, centred: bool = True, weighted: bool = True
+                  ) -> list[Trial]:  # fmt: skip
     """The backward pass of NumPy attention against its formulas and against complex steps."""
     from numeric import (
         attention_weights,
@@ -1256,14 +1504,52 @@ def twin_backward(rng: np.random.Generator) -> list[Trial]:
         found = scaled_dot_product_attention_vjp(query, key, value, cotangent)
         weight = attention_weights(query, key)
         of_weights = cotangent @ value.T
-        scores = weight * (of_weights - (weight * of_weights).sum(axis=1, keepdims=True))
+        mean = (weight * of_weights).sum(axis=1, keepdims=True)
+        scores = weight * (of_weights - mean if centred else of_weights)
         root = query.shape[1] ** 0.5
-        claimed = (scores @ key / root, scores.T @ query / root, weight.T @ cotangent)
+        shares = weight if weighted else np.ones_like(weight)
+        claimed = (scores @ key / root, scores.T @ query / root, shares.T @ cotangent)
         for name, one, other in zip("QKV", found, claimed, strict=True):
             out.append(agree(one, other, f"gradient of {name}"))
     functions = scaled_dot_product_attention, scaled_dot_product_attention_vjp
     error = complex_step_error(*functions, inputs(rng)[1], rng)
     return [*out, Trial(error, 1e-12, "backward pass against complex steps")]
+
+
+#: one query 0 of two keys, which so have equal weights, and values 1 and 0
+EQUAL_WEIGHTS = {
+    n: 1, m: 2, d_k: 1, d_v: 1, Q: [[0]], K: [[1], [0]], V: [[1], [0]], G: [[1]],
+    A: [[half, half]],
+}  # fmt: skip
+
+
+def by_value_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "every value receives the whole gradient, without its weights",
+            statement=GradientIs(loss, V, sp.Tuple(k, c), total(G[t, c], t)),
+            counterexample=Example(EQUAL_WEIGHTS),
+            twin=Twin(
+                "gradients by the values against sums without weights",
+                lambda rng: twin_backward(rng, weighted=False),
+            ),
+        ),
+    )
+
+
+def by_query_mutations() -> tuple[Mutation, ...]:
+    uncentred = Given(forall([t, i], equal(D[t, i], times(A[t, i], passed))), "without the mean")
+    return (
+        Mutation(
+            "the mean is not taken away on the way back through the softmax",
+            given=(ATTENTION, uncentred),
+            counterexample=Example(EQUAL_WEIGHTS),
+            twin=Twin(
+                "gradients by the queries, the mean not taken away",
+                lambda rng: twin_backward(rng, centred=False),
+            ),
+        ),
+    )
 
 
 BY_VALUE = Claim(
@@ -1274,6 +1560,7 @@ BY_VALUE = Claim(
     given=(ATTENTION,),
     proof=prove_value_gradient,
     twin=Twin("the backward pass of NumPy attention, values and all", twin_backward),
+    mutations=by_value_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1287,6 +1574,7 @@ BY_QUERY = Claim(
     given=(ATTENTION, SCORE_GRADIENT),
     proof=lambda q: gradient_by(q, Q, (r, e), by_query, r"$DK/\sqrt{d_k}$"),
     twin=Twin("the backward pass of NumPy attention, queries and all", twin_backward),
+    mutations=by_query_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1491,19 +1779,38 @@ def at_scores(q: Prover, lemma: Theorem, matches: tuple[Theorem, Theorem]) -> Th
     return q.mp(q.at(lemma, *tensors), matched)
 
 
-def twin_order(rng: np.random.Generator) -> list[Trial]:
+def twin_order(rng: np.random.Generator, with_values: bool = True) -> list[Trial]:
     from numeric import scaled_dot_product_attention as attend
 
     out = []
     for query, key, value in inputs(rng):
         order = rng.permutation(len(key))
         matrix = np.eye(len(key))[order]
-        found = attend(query, matrix @ key, matrix @ value)
+        found = attend(query, matrix @ key, matrix @ value if with_values else value)
         out.append(agree(found, attend(query, key, value), f"m={len(key)}"))
         if len(key) > 1:
             keys_only = attend(query, key[np.roll(order, 1)], value[order])
             out.append(differs(keys_only, attend(query, key, value), by=1e-3, what="other pairs"))
     return out
+
+
+def order_mutations() -> tuple[Mutation, ...]:
+    keys_only = total(times(softmax(moved_score(t), i), V[i, c]), i)
+    stays = forall([t, c], equal(keys_only, attended(t, lambda i: V[i, c])))
+    return (
+        Mutation(
+            "the keys are permuted and the values stay in their places",
+            statement=implies(permutation, stays),
+            counterexample=Example({
+                n: 1, m: 2, d_k: 1, d_v: 1, Q: [[T.fn("log", T.num(2))]], K: [[0], [1]],
+                V: [[1], [0]], P: [[0, 1], [1, 0]],
+            }),
+            twin=Twin(
+                "NumPy attention with permuted keys only",
+                lambda rng: twin_order(rng, with_values=False),
+            ),
+        ),
+    )  # fmt: skip
 
 
 ORDER_FREE = Claim(
@@ -1518,6 +1825,7 @@ ORDER_FREE = Claim(
     given=(MOVED_KEYS, MOVED_VALUES),
     proof=prove_order_free,
     twin=Twin("NumPy attention with permuted keys and values", twin_order),
+    mutations=order_mutations,
     expected=Verdict.PROVED,
     remark="This is why positions have to be encoded.",
 )  # fmt: skip
@@ -1578,17 +1886,35 @@ def _turned(q: Prover, equation: Theorem) -> Theorem:
     return q.rewrite(equation, itself(q, a), lambda x: T.eq(x, a))
 
 
-def twin_equivariant(rng: np.random.Generator) -> list[Trial]:
+def twin_equivariant(rng: np.random.Generator, moved_back: bool = True) -> list[Trial]:
     out = []
     for size in (1, 2, 4, 6):
         tokens, _, *projected = projections(rng, size)
         order = rng.permutation(size)
         found = of_itself(tokens[order], *projected)
-        out.append(agree(found, of_itself(tokens, *projected)[order], f"m={size}"))
+        before = of_itself(tokens, *projected)
+        out.append(agree(found, before[order] if moved_back else before, f"m={size}"))
         if size > 1:
             moved = of_itself(np.roll(tokens, 1, axis=0), *projected)
             out.append(differs(moved, of_itself(tokens, *projected), by=1e-3, what="not invariant"))
     return out
+
+
+def equivariance_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "outputs are said to stay where they are, as if self-attention were invariant",
+            statement=implies(permutation, forall([k, c], equal(of_y[k, c], of_x[k, c]))),
+            counterexample=Example({
+                m: 2, d: 1, d_v: 1, B: [[T.fn("log", T.num(2))]], W: [[1]], X: [[0], [1]],
+                P: [[0, 1], [1, 0]],
+            }),
+            twin=Twin(
+                "NumPy self-attention of permuted tokens against the outputs before",
+                lambda rng: twin_equivariant(rng, moved_back=False),
+            ),
+        ),
+    )  # fmt: skip
 
 
 EQUIVARIANT = Claim(
@@ -1603,6 +1929,7 @@ EQUIVARIANT = Claim(
     given=(MOVED_TOKENS, attends(of_x, X, "X"), attends(of_y, X_2, "X'")),
     proof=prove_equivariant,
     twin=Twin("NumPy self-attention of permuted tokens", twin_equivariant),
+    mutations=equivariance_mutations,
     expected=Verdict.PROVED,
     remark=r"Here $B$ stands for $W^Q(W^K)^\top/\sqrt{d_k}$ and $W$ for $W^V$.",
 )  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Claim, Correction, Example, Notation
+from derive.claim import Claim, Correction, Example, Mutation, Notation
 from derive.claims import INTERVIEW
 from derive.kernel import terms as T
 from derive.kernel.rules import Item, Theorem, infer
@@ -138,16 +138,59 @@ def memories(rng: np.random.Generator) -> Iterator[tuple[Any, Any, Any, Any]]:
                rng.standard_normal((rows, width)), weights)  # fmt: skip
 
 
-def twin_source(rng: np.random.Generator) -> Iterator[Trial]:
+def reads_memory(states: Any, _input: Any, memory: Any, weights: Any) -> Any:
+    from numeric import multi_head_attention
+
+    return multi_head_attention(states, memory, memory, weights)
+
+
+def reads_input(states: Any, encoder_input: Any, _memory: Any, weights: Any) -> Any:
+    from numeric import multi_head_attention
+
+    return multi_head_attention(states, encoder_input, encoder_input, weights)
+
+
+def memory_reads(states: Any, _input: Any, memory: Any, weights: Any) -> Any:
+    from numeric import multi_head_attention
+
+    return multi_head_attention(memory, states, states, weights)
+
+
+def twin_source(
+    rng: np.random.Generator, layer: Callable[..., Any] = reads_memory
+) -> Iterator[Trial]:
     from numeric import multi_head_attention
 
     for states, encoder_input, memory, weights in memories(rng):
-        read = multi_head_attention(states, memory, memory, weights)
+        read = layer(states, encoder_input, memory, weights)
+        yield agree(read.shape, states.shape, "a row for each of the decoder's")
         other = multi_head_attention(states, encoder_input, encoder_input, weights)
         rows, width = memory.shape
         yield differs(read, other, by=1e-3, what=f"{rows} rows of width {width}")
         same = multi_head_attention(states, memory.copy(), memory, weights)
         yield agree(read, same, "an encoder that changes nothing")
+
+
+def source_mutations() -> tuple[Mutation, ...]:
+    def mistaken(compares: str, layer: Callable[..., Any]) -> Twin:
+        return Twin(compares, lambda rng: twin_source(rng, layer))
+
+    equal_keys = forall([s, c], equal(key(M, s, c), key(X, s, c)))
+    return (
+        Mutation(
+            "the decoder is fed the input of the encoder",
+            twin=mistaken("cross-attention to the input of an encoder", reads_input),
+        ),
+        Mutation(
+            "queries come from the encoder, keys and values from the decoder",
+            twin=mistaken("rows of cross-attention with exchanged roles", memory_reads),
+        ),
+        Mutation(
+            "equal keys for one matrix are taken to show that the encoder changes nothing",
+            statement=iff(equal_keys, IDENTITY),
+            counterexample=Example({m: 1, d: 1, d_k: 1, M: [[1]], X: [[0]], W_K: [[0]]}),
+        ),
+    )
 
 
 SOURCE = Claim(
@@ -165,6 +208,7 @@ SOURCE = Claim(
     ),
     correction=Correction(iff(ALWAYS, IDENTITY), prove_only_identity),
     twin=Twin("cross-attention to the output and to the input of an encoder", twin_source),
+    mutations=source_mutations,
     remark="Keys and values are projections of the output of the encoder's last layer, with "
     "matrices that belong to the decoder layer. For every matrix $W$ the two agree only if the "
     "encoder changes nothing.",
@@ -290,14 +334,34 @@ def gradients(states: Any, memory: Any, w_q: Any, w_k: Any, w_v: Any, cotangent:
     return by_q @ w_q.T, by_k @ w_k.T + by_v @ w_v.T, by_v @ w_v.T
 
 
-def twin_memory_gradient(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_memory_gradient(rng: np.random.Generator, keys: bool = True) -> Iterator[Trial]:
     for states, memory, w_q, w_k, w_v, cotangent in heads(rng):
         weighed = partial(weighed_head, cotangent, w_q, w_k, w_v, states)
         measured = by_complex_steps(weighed, memory)
         _, gradient, values_only = gradients(states, memory, w_q, w_k, w_v, cotangent)
-        yield agree(gradient, measured, f"{len(memory)} memory rows")
+        yield agree(gradient if keys else values_only, measured, f"{len(memory)} memory rows")
         if len(memory) > 1:
             yield differs(values_only, measured, by=1e-6, what="without the path through the keys")
+
+
+def memory_gradient_mutations() -> tuple[Mutation, ...]:
+    values_alone = total(times(total(times(A[t, r], G[t, e]), t), W_V[b, e]), e)
+    loss = weighted_output(reading_weight, lambda s, e: value(M, s, e))
+    half = sp.Rational(1, 2)
+    return (
+        Mutation(
+            "the path through the keys is forgotten",
+            statement=GradientIs(loss, M, (r, b), values_alone),
+            counterexample=Example({
+                n: 1, m: 2, d: 2, d_k: 1, d_v: 1, M: [[0, 1], [0, 0]], W_K: [[1], [0]],
+                W_V: [[0], [1]], Q: [[1]], G: [[1]], A: [[half, half]],
+            }),
+            twin=Twin(
+                "the backward pass through the values against complex steps",
+                lambda rng: twin_memory_gradient(rng, keys=False),
+            ),
+        ),
+    )  # fmt: skip
 
 
 MEMORY_GRADIENT = Claim(
@@ -314,6 +378,7 @@ MEMORY_GRADIENT = Claim(
         M, (r, b), by_memory(r, b),
     ),
     given=(READING, SCORES),
+    mutations=memory_gradient_mutations,
     proof=prove_memory_gradient,
     twin=Twin("the backward pass of a cross-attention head and complex steps",
               twin_memory_gradient),
@@ -353,11 +418,37 @@ def prove_query_gradient(p: Prover) -> Theorem:
     )
 
 
-def twin_query_gradient(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_query_gradient(rng: np.random.Generator, scaled: bool = True) -> Iterator[Trial]:
     for states, memory, w_q, w_k, w_v, cotangent in heads(rng):
         weighed = partial(weighed_head, cotangent, w_q, w_k, w_v, memory=memory)
         gradient, _, _ = gradients(states, memory, w_q, w_k, w_v, cotangent)
+        gradient = gradient if scaled else gradient * np.sqrt(w_q.shape[1])
         yield agree(gradient, by_complex_steps(weighed, states), f"{len(states)} queries")
+
+
+def query_gradient_mutations() -> tuple[Mutation, ...]:
+    one_key = over(
+        total(times(total(times(D[q, s], K[0, c]), s), W_Q[b, c]), c), sp.sqrt(d_k)
+    )  # fmt: skip
+    loss = weighted_output(lambda t, s: weight(query, entry(K), t, s), entry(V))
+    half = sp.Rational(1, 2)
+    return (
+        Mutation(
+            "the first key stands for all",
+            statement=GradientIs(loss, Y, (q, b), one_key),
+            counterexample=Example({
+                n: 1, m: 2, d: 1, d_k: 1, d_v: 1, Y: [[0]], W_Q: [[1]], K: [[0], [1]],
+                V: [[1], [0]], G: [[1]], A: [[half, half]],
+            }),
+        ),
+        Mutation(
+            r"the factor $1/\sqrt{d_k}$ is left out",
+            twin=Twin(
+                "the backward pass without the factor against complex steps",
+                lambda rng: twin_query_gradient(rng, scaled=False),
+            ),
+        ),
+    )  # fmt: skip
 
 
 QUERY_GRADIENT = Claim(
@@ -373,6 +464,7 @@ QUERY_GRADIENT = Claim(
         Y, (q, b), by_states(q, b),
     ),
     given=(ASKING, VALUES),
+    mutations=query_gradient_mutations,
     proof=prove_query_gradient,
     twin=Twin("the backward pass of a cross-attention head and complex steps",
               twin_query_gradient),
@@ -389,15 +481,33 @@ def prove_cached(p: Prover) -> Theorem:
     return p.note(p.both(*parts), "$Y$ does not occur in what is differentiated")
 
 
-def twin_cached(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_cached(rng: np.random.Generator, of_decoder: bool = False) -> Iterator[Trial]:
     """Decoding row by row with the keys and values of the first step gives the same output."""
     from numeric import scaled_dot_product_attention
 
     for states, memory, w_q, w_k, w_v, _ in heads(rng):
-        keys, values = memory @ w_k, memory @ w_v
+        kept = states if of_decoder else memory
+        keys, values = kept @ w_k, kept @ w_v
         rows = [scaled_dot_product_attention((y @ w_q)[None], keys, values)[0] for y in states]
         together = one_head(states, memory, w_q, w_k, w_v)
         yield agree(np.stack(rows), together, f"{len(states)} steps")
+
+
+def cached_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the keys that are kept are those of the decoder's own states",
+            twin=Twin(
+                "decoding with keys and values of the decoder's states",
+                lambda rng: twin_cached(rng, of_decoder=True),
+            ),
+        ),
+        Mutation(
+            "keys are said not to depend on the memory, either",
+            statement=forall([s, c], GradientIs(key(M, s, c), M, (r, b), 0)),
+            counterexample=Example({m: 1, d: 1, d_k: 1, M: [[0]], W_K: [[1]]}),
+        ),
+    )
 
 
 CACHED = Claim(
@@ -414,6 +524,7 @@ CACHED = Claim(
     ),
     proof=prove_cached,
     twin=Twin("decoding step by step and all at once", twin_cached),
+    mutations=cached_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 

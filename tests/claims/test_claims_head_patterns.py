@@ -155,9 +155,6 @@ def equal_gradients(part, *, without):
 
 
 contributions = total(S.contribution(i), i)
-moved_only = total(
-    total(times(S.any_head[S.place[i], t, f], S.any_rows[H.position(i, f), o]), f), i
-)
 REFUTED = {
     # the order of the heads
     "order: one head in every place": mutant(

@@ -149,7 +149,6 @@ def diagonally(variables, left, right):
 form = total(times(Q[t, a], H.form(i, a, b), K[s, b]), a, b)
 commuted = total(times(total(times(A[i, t, s], V[s, a]), s), W_V[i, a, f]), a)
 column, strided = S.column, S.strided
-strided_rows = total(times(head[i, t, f], W_O[plus(times(f, h), i), o]), i, f)
 
 REFUTED = {
     # shapes

@@ -55,9 +55,13 @@ AT_LEAST = {
     "B08": 2,  # square matrices, or any columns, taken for projections
     "B10": 3,  # opposite is not the negative, and not the rest to 1
     "B11": 3,  # one head of the old width; maps averaged
+    "B13": 6,  # another axis, no division, dropout, masks after the softmax
     "B14": 2,  # the product in the other order; the first bias forgotten
     "B15": 2,  # twice the scores, or a sum of scores
     "B16": 4,  # softmax over the queries; columns that sum to 1
+    "B17": 3,  # the input varied in place of the values; weights or means left out
+    "B18": 3,  # keys permuted alone; outputs that stay where they are
+    "B19": 4,  # the sentence itself; the gradient of a linear map; linear scores
     "B20": 1,  # ReLU of shifted numbers
     "B21": 1,  # one unit less
     "B22": 1,  # BatchNorm in front, which couples the rows
@@ -75,6 +79,7 @@ AT_LEAST = {
     "B37": 3,  # ReLU as one that loses nothing; the same slope taken twice
     "B38": 1,  # the threshold 1
     "B39": 5,  # gates on the wrong side; a first matrix that learns from zero
+    "B40": 6,  # the encoder's input; exchanged roles; a path back that is forgotten
     "B44": 3,  # the root of the model width; both sides divided; variance that grows with heads
     "B45": 1,  # a hidden width that is built in
 }  # fmt: skip
