@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 from derive import auto
-from derive.claim import Added, Claim, Correction, Example, Given
+from derive.claim import Added, Claim, Correction, Example, Given, Mutation
 from derive.claims import DERIVATIONS
 from derive.convert import Converter
 from derive.kernel import terms as T
@@ -281,6 +281,17 @@ def tanh_jacobian(x: Any, weight: Any) -> Any:
     return (1 - np.tanh(x @ weight) ** 2)[:, None] * weight.T
 
 
+def mistaken_branch(backward: Callable[[Any, Any], Any]) -> Sublayer:
+    """The same branch; `backward` makes of its Jacobian and a row what should be ``g J``."""
+    from numeric import Sublayer
+
+    def vjp(x: Any, weight: Any, cotangent: Any) -> Any:
+        rows = [backward(tanh_jacobian(r, weight), g) for r, g in zip(x, cotangent, strict=True)]
+        return np.array(rows), np.zeros_like(weight)
+
+    return Sublayer(tanh_branch().forward, vjp)
+
+
 def linear_branch() -> Sublayer:
     """f(x) = J x for columns, so J is its Jacobian."""
     from numeric import Sublayer
@@ -301,10 +312,10 @@ def blocks(rng: np.random.Generator) -> Iterator[tuple[int, Any, Any, Any]]:
                rng.standard_normal(width))  # fmt: skip
 
 
-def behind_block(x: Any, weight: Any, cotangent: Any) -> Any:
+def behind_block(x: Any, weight: Any, cotangent: Any, branch: Sublayer | None = None) -> Any:
     from numeric import residual_vjp
 
-    return residual_vjp(tanh_branch(), x[None], weight, cotangent[None])[0][0]
+    return residual_vjp(branch or tanh_branch(), x[None], weight, cotangent[None])[0][0]
 
 
 def stacks(rng: np.random.Generator) -> Iterator[tuple[Any, list[Any], Any]]:
@@ -425,7 +436,7 @@ def prove_gradient(p: Prover) -> Theorem:
     )
 
 
-def twin_gradient(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_gradient(rng: np.random.Generator, branch: Sublayer | None = None) -> Iterator[Trial]:
     """The loss is a sum of sines of the outputs, with random weights; then three tokens."""
     from numeric import central_difference_error, residual, residual_vjp
 
@@ -434,7 +445,7 @@ def twin_gradient(rng: np.random.Generator) -> Iterator[Trial]:
         values = [np.sin(residual(tanh_branch(), s[None], weight)[0]) @ slopes for s in steps]
         cotangent = slopes * np.cos(residual(tanh_branch(), point[None], weight)[0])
         factor = np.eye(width) + tanh_jacobian(point, weight)
-        gradient = behind_block(point, weight, cotangent)
+        gradient = behind_block(point, weight, cotangent, branch)
         yield agree(gradient, np.imag(values) / 1e-30, f"complex steps at width {width}")
         yield agree(gradient, cotangent @ factor, f"g (I + J) at width {width}")
         error = central_difference_error(
@@ -444,6 +455,48 @@ def twin_gradient(rng: np.random.Generator) -> Iterator[Trial]:
             rng,
         )
         yield Trial(error, 1e-7, f"central differences at width {width}")
+
+
+def gradient_mutations() -> tuple[Mutation, ...]:
+    """In the statements the branch is f(x) = J x, and the loss is g y."""
+    branch = plus(x[b], total(times(J[b, c], x[c]), c))
+
+    def claimed(value: Any) -> Any:
+        return GradientIs(total(times(g[b], branch), b), x, a, value)
+
+    one_way = {d: 2, x: [0, 0], g: [1, 0], J: [[0, 3], [0, 0]]}
+    return (
+        Mutation(
+            r"the factor stands on the other side, as in $(I + J)\,g$",
+            statement=claimed(applied(at(J), at(g))(a)),
+            given=(),
+            counterexample=Example(one_way),
+            twin=Twin(
+                "`residual_vjp` with $J g$ in place of $g J$, against complex steps",
+                lambda rng: twin_gradient(rng, mistaken_branch(lambda m, row: m @ row)),
+            ),
+        ),
+        Mutation(
+            "the number 1 is added to every entry of $J$",
+            statement=claimed(with_ones(at(g), at(J))(a)),
+            given=(),
+            counterexample=Example(one_way),
+            twin=Twin(
+                "`residual_vjp` with a 1 in every entry, against complex steps",
+                lambda rng: twin_gradient(rng, mistaken_branch(lambda m, row: row @ (1 + m) - row)),
+            ),
+        ),
+        Mutation(
+            "the $+1$ is forgotten",
+            statement=claimed(through(at(g), at(J))(a)),
+            given=(),
+            counterexample=Example(one_way),
+            twin=Twin(
+                "`residual_vjp` of a block that takes its input away again",
+                lambda rng: twin_gradient(rng, mistaken_branch(lambda m, row: row @ m - row)),
+            ),
+        ),
+    )
 
 
 GRADIENT = Claim(
@@ -461,6 +514,7 @@ GRADIENT = Claim(
     given=(DIFFERENTIABLE_BRANCH, DIFFERENTIABLE_LOSS),
     proof=prove_gradient,
     twin=Twin("`residual_vjp` against complex steps of a loss", twin_gradient),
+    mutations=gradient_mutations,
     remark=r"Read with the gradient as a row and $1$ as the identity matrix. Differentiable is "
     r"meant in the sense of Fréchet, for every component of $f$ and for $\mathcal{L}$.",
     expected=Verdict.PROVED,
@@ -886,11 +940,14 @@ def prove_layers(p: Prover) -> Theorem:
     return climb(p, claimed, p.for_all(none, a), step)
 
 
-def twin_layers(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_layers(rng: np.random.Generator, *, backwards: bool = False) -> Iterator[Trial]:
+    """`backwards` puts the factors of later layers to the right."""
     from numeric import complex_step_error, residual_stack, residual_stack_vjp
 
     for point, weights, cotangent in stacks(rng):
         gradients, jacobians = inside(point, weights, cotangent)
+        if backwards:
+            jacobians = jacobians[::-1]
         jacobian_of_stack = np.eye(len(point))
         reversed_order = np.eye(len(point))
         for jacobian in jacobians:
@@ -914,6 +971,27 @@ def twin_layers(rng: np.random.Generator) -> Iterator[Trial]:
             )
 
 
+def layer_mutations() -> tuple[Mutation, ...]:
+    depth, i, j = (T.bound(k) for k in (2, 1, 0))  # two components, J = [[0, 1], [0, 0]]
+    corner = T.mul(T.delta(i, T.ZERO), T.delta(j, T.ONE))
+    one_layer = {
+        d: 2, L: 1, Js: T.Lam(3, corner),
+        Ps: T.Lam(3, T.add(T.delta(i, j), T.mul(depth, corner))),
+        gs: T.Lam(2, T.sub(T.ONE, T.mul(i, j))),
+    }  # fmt: skip
+    return (
+        Mutation(
+            "the product of the factors is transposed",
+            statement=forall(a, equal(gs[0, a], total(times(gs[L, b], Ps[L, a, b]), b))),
+            counterexample=Example(one_layer),
+            twin=Twin(
+                "`residual_stack_vjp` against the product in the other order",
+                lambda rng: twin_layers(rng, backwards=True),
+            ),
+        ),
+    )
+
+
 LAYERS = Claim(
     id="residual/layers",
     title="The gradient behind $L$ residual blocks",
@@ -926,6 +1004,7 @@ LAYERS = Claim(
     given=(GRADIENTS, *PRODUCTS),
     proof=prove_layers,
     twin=Twin("`residual_stack_vjp` against the product of the factors", twin_layers),
+    mutations=layer_mutations,
     remark=r"$P_L = (I + J_{L-1}) \cdots (I + J_0)$, so "
     r"$g_0 = g_L\,(I + J_{L-1}) \cdots (I + J_0)$. That this is the derivative of the loss by the "
     r"first input is `residual/stack-gradient`.",
@@ -1124,6 +1203,16 @@ def twin_cauchy(rng: np.random.Generator) -> Iterator[Trial]:
         yield below(abs(cotangent @ (-3 * cotangent)), 3 * cotangent @ cotangent, "multiples")
 
 
+def cauchy_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the product of the lengths is the smaller side",
+            statement=at_most(times(length(at(u)), length(at(w))), sp.Abs(inner(at(u), at(w)))),
+            counterexample=Example({d: 2, u: [1, 0], w: [0, 1]}),
+        ),
+    )
+
+
 CAUCHY_SCHWARZ = Claim(
     id="residual/cauchy-schwarz",
     title="Cauchy-Schwarz in any width",
@@ -1135,6 +1224,7 @@ CAUCHY_SCHWARZ = Claim(
     statement=at_most(sp.Abs(inner(at(u), at(w))), times(length(at(u)), length(at(w)))),
     proof=prove_cauchy_schwarz,
     twin=Twin("a gradient and what comes through a branch", twin_cauchy),
+    mutations=cauchy_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1173,6 +1263,16 @@ def twin_triangle(rng: np.random.Generator) -> Iterator[Trial]:
         yield below(np.linalg.norm(whole), lengths, "gradient behind a block")
 
 
+def triangle_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the lengths add up, as those of vectors in one direction do",
+            statement=at_most(plus(length(at(u)), length(at(w))), length(summed(at(u), at(w)))),
+            counterexample=Example({d: 1, u: [1], w: [-1]}),
+        ),
+    )
+
+
 TRIANGLE = Claim(
     id="residual/triangle",
     title="The triangle inequality in any width",
@@ -1182,6 +1282,7 @@ TRIANGLE = Claim(
     ),
     proof=prove_triangle,
     twin=Twin("a gradient and what comes through a branch", twin_triangle),
+    mutations=triangle_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1237,6 +1338,22 @@ def twin_one_block(rng: np.random.Generator) -> Iterator[Trial]:
                 yield agree(attained, factor * before, "attained by a multiple of I")
 
 
+def one_block_mutations() -> tuple[Mutation, ...]:
+    lower, upper = ONE_BLOCK.statement.args
+    return (
+        Mutation(
+            "a block with a small branch shortens no gradient",
+            statement=both(at_most(length(at(g)), length(passed(at(g), at(J)))), upper),
+            counterexample=Example({d: 1, rho: tenth, g: [1], J: [[-tenth]]}),
+        ),
+        Mutation(
+            "nor does it lengthen any",
+            statement=both(lower, at_most(length(passed(at(g), at(J))), length(at(g)))),
+            counterexample=Example({d: 1, rho: tenth, g: [1], J: [[tenth]]}),
+        ),
+    )
+
+
 ONE_BLOCK = Claim(
     id="residual/one-block",
     title="How much one block can change the length of a gradient",
@@ -1252,6 +1369,7 @@ ONE_BLOCK = Claim(
     given=(SMALL,),
     proof=prove_one_block,
     twin=Twin("length of a gradient behind a linear branch of given norm", twin_one_block),
+    mutations=one_block_mutations,
     remark=r"$g$ is the gradient by $y$, $J$ the Jacobian of $f$ at $x$, $g\,(I + J)$ the gradient "
     r"by $x$. True for any $\rho$; the lower bound says something only for $\rho < 1$.",
     expected=Verdict.PROVED,
@@ -1289,6 +1407,21 @@ def twin_aligned(rng: np.random.Generator) -> Iterator[Trial]:
         yield agree(against, 0.5 * np.linalg.norm(cotangent), "a branch against its input")
 
 
+def aligned_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "any branch will do",
+            given=(),
+            counterexample=Example({d: 1, g: [2], J: [[-half]]}),
+        ),
+        Mutation(
+            "such a branch makes every gradient longer",
+            statement=less(length(at(g)), length(passed(at(g), at(J)))),
+            counterexample=Example({d: 1, g: [1], J: [[0]]}, auto.prove),
+        ),
+    )
+
+
 ALIGNED = Claim(
     id="residual/aligned-branch",
     title="A branch that does not turn against its input shortens no gradient",
@@ -1310,6 +1443,7 @@ ALIGNED = Claim(
     witness=Example({d: 2, g: [1, 2], J: [[1, -1], [1, 1]]}, auto.prove),
     proof=prove_aligned,
     twin=Twin("length of a gradient behind a branch with such a Jacobian", twin_aligned),
+    mutations=aligned_mutations,
     expected=Verdict.CONDITIONAL,
 )  # fmt: skip
 
@@ -1353,6 +1487,22 @@ def twin_vanishing(rng: np.random.Generator) -> Iterator[Trial]:
         yield agree(linear_stack_gradient([jacobian], other), left, "the orthogonal part passes")
 
 
+def vanishing_mutations() -> tuple[Mutation, ...]:
+    gone = vanishes(passed(at(g), at(J)))
+    return (
+        Mutation(
+            "a gradient vanishes where the branch passes nothing on",
+            statement=iff(gone, vanishes(through(at(g), at(J)))),
+            counterexample=Example({d: 1, g: [1], J: [[0]]}),
+        ),
+        Mutation(
+            "nothing that is not zero vanishes",
+            statement=implies(negation(vanishes(at(g))), negation(gone)),
+            counterexample=Example({d: 1, g: [1], J: [[-1]]}),
+        ),
+    )
+
+
 VANISHING = Claim(
     id="residual/vanishing",
     title="Exactly when one block kills a gradient",
@@ -1367,6 +1517,7 @@ VANISHING = Claim(
     ),
     proof=prove_vanishing,
     twin=Twin("a gradient that a branch maps to its negative", twin_vanishing),
+    mutations=vanishing_mutations,
     remark=r"$g$ is the gradient by $y$ and $J$ the Jacobian of $f$ at $x$; on the left stands "
     r"that the gradient by $x$ is zero. So a block passes every $g \ne 0$ if and only if $-1$ is "
     r"not an eigenvalue of $J$. The danger is not a small $J$, but one that is close to $-I$ in "
@@ -1439,14 +1590,36 @@ def no_longer(p: Prover, squeezed: Theorem, less_than_one: Theorem) -> Theorem:
     return p.cases(p.dichotomy(size, 0), lambda case: case, positive)
 
 
-def twin_no_vanishing(rng: np.random.Generator) -> Iterator[Trial]:
+def nearly_one(rng: np.random.Generator, width: int) -> Any:
+    return of_norm(rng, width, 0.999)
+
+
+def twin_no_vanishing(
+    rng: np.random.Generator, small: Callable[[np.random.Generator, int], Any] = nearly_one
+) -> Iterator[Trial]:
     for width in WIDTHS:
         cotangent = rng.standard_normal(width)
-        jacobian = of_norm(rng, width, 0.999)
+        jacobian = small(rng, width)
         after = linear_stack_gradient([jacobian], cotangent)
         yield differs(after, np.zeros(width), by=1e-4 * np.abs(cotangent).max(), what="norm 0.999")
         gone = linear_stack_gradient([-np.eye(width)], cotangent)
         yield agree(gone, np.zeros(width), "f(x) = -x", tolerance=0.0)
+
+
+def no_vanishing_mutations() -> tuple[Mutation, ...]:
+    at_one = Example({d: 1, rho: 1, g: [1], J: [[-1]]})
+    return (
+        Mutation(
+            "$f(x) = -x$ is small enough, too",
+            given=(SMALL, Given(at_most(rho, 1))),
+            counterexample=at_one,
+            twin=Twin(
+                "gradients behind $f(x) = -x$",
+                lambda rng: twin_no_vanishing(rng, lambda _, width: -np.eye(width)),
+            ),
+        ),
+        Mutation("however large the branch is", given=(SMALL,), counterexample=at_one),
+    )
 
 
 NO_VANISHING = Claim(
@@ -1469,6 +1642,7 @@ NO_VANISHING = Claim(
     witness=Example({d: 2, rho: half, g: [1, 2], J: [[0, half], [-half, 0]]}, auto.prove),
     proof=prove_no_vanishing,
     twin=Twin("gradients behind small branches, and behind $f(x) = -x$", twin_no_vanishing),
+    mutations=no_vanishing_mutations,
     remark=r"$g$ is the gradient by $y$ and $J$ the Jacobian of $f$ at $x$. For $f(x) = -x$ the "
     r"block is $y = 0$, and no gradient passes it.",
     expected=Verdict.CONDITIONAL,
@@ -1600,18 +1774,44 @@ def prove_product_bounds(p: Prover) -> Theorem:
     return p.note(p.at(p.part(everything, 2), row(p, at(g))), "for $L$ layers and this $g$")
 
 
-def twin_product_bounds(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_product_bounds(
+    rng: np.random.Generator, kept: Callable[[Any], Any] = lambda norms: np.prod(1 - norms)
+) -> Iterator[Trial]:
     for width, depth in ((1, 4), (2, 0), (3, 1), (5, 7), (4, 12)):
         norms = rng.random(depth)
         jacobians = [of_norm(rng, width, n) for n in norms]
         cotangent = rng.standard_normal(width)
         before = np.linalg.norm(linear_stack_gradient(jacobians, cotangent))
-        yield below(np.prod(1 - norms) * np.linalg.norm(cotangent), before, "lower bound")
+        yield below(kept(norms) * np.linalg.norm(cotangent), before, "lower bound")
         yield below(before, np.prod(1 + norms) * np.linalg.norm(cotangent), "upper bound")
         whole = np.stack([linear_stack_gradient(jacobians, row) for row in np.eye(width)])
         values = np.linalg.svd(whole, compute_uv=False)
-        yield below(np.prod(1 - norms), values[-1], "smallest singular value")
+        yield below(kept(norms), values[-1], "smallest singular value")
         yield below(values[0], np.prod(1 + norms), "largest singular value")
+
+
+def product_mutations() -> tuple[Mutation, ...]:
+    size, behind = length(at(g)), length(behind_layers(L))
+    shrinking = {
+        d: 1, L: 2, rhos: T.Lam(1, T.num(Fraction(1, 10))), g: [1],
+        Ps: powers(Fraction(9, 10)), Js: multiples(Fraction(-1, 10)),
+    }  # fmt: skip
+    return (
+        Mutation(
+            "the lower bound is 1: no length is lost",
+            statement=at_most(size, behind),
+            counterexample=Example(shrinking),
+            twin=Twin(
+                "length of a gradient behind linear branches against its own",
+                lambda rng: twin_product_bounds(rng, kept=lambda _: 1.0),
+            ),
+        ),
+        Mutation(
+            "both products change places",
+            statement=at_most(times(product_up_to(upper_factor, L), size), behind),
+            counterexample=Example(shrinking),
+        ),
+    )
 
 
 PRODUCT_BOUNDS = Claim(
@@ -1642,6 +1842,7 @@ PRODUCT_BOUNDS = Claim(
     proof=prove_product_bounds,
     twin=Twin("length of a gradient behind stacks of linear branches of given norms",
               twin_product_bounds),
+    mutations=product_mutations,
     remark=r"$g P_L$ is the gradient behind the $L$ layers, see `residual/stack-gradient`. With a "
     r"constant $\rho$ the lower bound is $(1 - \rho)^L$, which tends to $0$, and it is attained by "
     r"$f_l(x) = -\rho x$.",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Claim, Given
+from derive.claim import Claim, Given, Mutation
 from derive.claims import DERIVATIONS
 from derive.claims.residual import (
     PRODUCT_BOUNDS,
@@ -310,8 +310,11 @@ def prove_gradient(p: Prover) -> Theorem:
     return p.suppose(FACTORS, then, "let $P_l$ be the product of the factors of $l$ layers")
 
 
-def twin_gradient(rng: np.random.Generator) -> Iterator[Trial]:
-    """The loss is a sum of sines of the outputs, with random weights."""
+def twin_gradient(rng: np.random.Generator, *, backwards: bool = False) -> Iterator[Trial]:
+    """The loss is a sum of sines of the outputs, with random weights.
+
+    `backwards` puts the factors of later layers to the right.
+    """
     from numeric import residual_stack
 
     for point, weights, slopes in stacks(rng):
@@ -321,7 +324,7 @@ def twin_gradient(rng: np.random.Generator) -> Iterator[Trial]:
         cotangent = slopes * np.cos(residual_stack(layers, point[None], weights)[0])
         gradients, jacobians = inside(point, weights, cotangent)
         product, swapped = np.eye(width), np.eye(width)
-        for jacobian in jacobians:
+        for jacobian in reversed(jacobians) if backwards else jacobians:
             product = (np.eye(width) + jacobian) @ product
             swapped = swapped @ (np.eye(width) + jacobian)
         measured = np.imag(losses) / 1e-30
@@ -330,6 +333,18 @@ def twin_gradient(rng: np.random.Generator) -> Iterator[Trial]:
         if len(weights) > 1 and width > 1:
             gap = np.abs(cotangent @ (product - swapped)).max()
             yield differs(measured, cotangent @ swapped, by=0.9 * gap, what="the other order")
+
+
+def gradient_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the factors of later layers stand to the right",
+            twin=Twin(
+                "complex steps of a loss behind a stack, and the product in the other order",
+                lambda rng: twin_gradient(rng, backwards=True),
+            ),
+        ),
+    )
 
 
 GRADIENT = Claim(
@@ -348,6 +363,7 @@ GRADIENT = Claim(
     given=(INPUT, BLOCKS, SMOOTH_BRANCHES, SMOOTH_LOSS),
     proof=prove_gradient,
     twin=Twin("complex steps of a loss behind a whole stack", twin_gradient),
+    mutations=gradient_mutations,
     remark=r"With columns: $(I + J_0)^{\top} \cdots (I + J_{L-1})^{\top} g$ for the gradient $g$ "
     r"by the last output. $J_l$ is the Jacobian of $f_l$ at $x_l = X_l(x)$.",
     expected=Verdict.PROVED,

@@ -49,6 +49,8 @@ AT_LEAST = {
     "B02": 2,  # the second axis where there are axes in front; the first one
     "B03": 1,  # rows and columns exchanged
     "B04": 3,  # the root taken for the width; variance 1 expected of it
+    "A29": 4,  # (I + J) g; 1 in every entry; the +1 forgotten; factors in the other order
+    "A30": 6,  # f(x) = -x; a lower bound of 1
     "B05": 3,  # columns dealt out; the input split before a projection by any matrix
     "B06": 2,  # one softmax for all heads; the weights of one head for all
     "B07": 3,  # reshaped at once; columns dealt out
