@@ -33,6 +33,8 @@ class Status(StrEnum):
     DIFFERS = "does not match"
 
 
+#: The family of rows that are about operations and not about parameters.
+_COMPUTE: Final = "operations"
 _SHORT: Final = {Status.EXACT: "exact", Status.ROUNDS: "rounds", Status.DIFFERS: "no match"}
 
 
@@ -98,6 +100,14 @@ class Answer:
     reasons: tuple[str, ...]
     conventions: tuple[str, ...]
     readings: tuple[Read, ...] = ()
+
+    @property
+    def in_short(self) -> str:
+        return _SHORT[self.status]
+
+    @property
+    def counts_parameters(self) -> bool:
+        return self.family != _COMPUTE
 
 
 def answers() -> list[Answer]:
@@ -205,7 +215,7 @@ def _compute(row: ComputeRow) -> Answer:
     )
     why = [] if (w := reason(number, row.printed)) == "" else [w]
     return Answer(
-        f"operations/{row.name}", "operations", row.name, row.source, row.text, row.printed,
+        f"{_COMPUTE}/{row.name}", _COMPUTE, row.name, row.source, row.text, row.printed,
         number, status(number, row.printed), (how, *why), found.architecture.conventions,
     )  # fmt: skip
 
@@ -263,7 +273,7 @@ class Published:
 
 def _lines(a: Answer, style: Style) -> Iterator[str]:
     cells = f" {a.text.split(' (')[0]:>12} {grouped(a.number):>22}"
-    yield f"    {_SHORT[a.status]:<9} {fit(a.name, WIDTH - 14 - len(cells), style)}{cells}"
+    yield f"    {a.in_short:<9} {fit(a.name, WIDTH - 14 - len(cells), style)}{cells}"
     for why in a.reasons:
         yield from wrap(why, "              ", "                ")
 

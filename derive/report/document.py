@@ -28,6 +28,7 @@ from derive.report.model import (
     Timing,
     Topic,
 )
+from derive.report.models import models
 from derive.report.notes import anchors, documents
 from derive.report.values import assignment, number
 from derive.result import (
@@ -80,6 +81,7 @@ def build(
             for topic in topics
         ),
         run=_run(results, settings),
+        models=models(results),
     )
 
 

@@ -32,11 +32,12 @@ ENTRY_EM: Final = 24.0
 SAYS_EM: Final = 19.0
 FAULT_EM: Final = 12.0
 LINK_EM: Final = 14.0
+CELL_EM: Final = 11.0
 BODY_EM: Final = 0.90 * TEXT_WIDTH_PT / 10
 """Room for a displayed formula, for a formula beside its reason and above it, for one beside a
 note, for inline math in a note, in a reason, in the table of claims, in what a place says, in what
-is wrong there, in the title of a claim beside them, in a paragraph; each a little less than the
-true width, because widths in Python are estimates.
+is wrong there, in the title of a claim beside them, in a cell, in a paragraph; each a little less
+than the true width, because widths in Python are estimates.
 """
 
 

@@ -78,7 +78,32 @@ class Glossary:
     terms: tuple[tuple[str, str], ...]
 
 
-Block = Paragraph | Alarm | Display | Rows | Notes | Glossary
+@dataclass(frozen=True)
+class Table:
+    """Rows of four cells: a name, two numbers or short texts, and a remark; under headings."""
+
+    head: tuple[str, str, str, str]
+    groups: tuple[tuple[str, tuple[tuple[str, str, str, str], ...]], ...]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A part of a whole, in thousandths."""
+
+    name: str
+    thousandths: int
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Shares drawn to one scale; `mark` is a share to compare them with, and what it is."""
+
+    caption: str
+    bars: tuple[Bar, ...]
+    mark: Bar
+
+
+Block = Paragraph | Alarm | Display | Rows | Notes | Glossary | Table | Bars
 
 
 @dataclass(frozen=True)
@@ -202,3 +227,4 @@ class Report:
     guide: tuple[Block, ...]
     topics: tuple[Topic, ...]
     run: RunDetails
+    models: tuple[Block, ...] = ()

@@ -25,6 +25,7 @@ from derive.report.errors import ReportError
 from derive.report.model import (
     Alarm,
     Anchor,
+    Bars,
     Block,
     Claim,
     Count,
@@ -42,8 +43,10 @@ from derive.report.model import (
     Row,
     Rows,
     RunDetails,
+    Table,
     Topic,
 )
+from derive.report.models import MODELS
 from derive.report.text import Span, spans, typeset
 from derive.result import Verdict
 
@@ -119,6 +122,7 @@ class _Page:
             *map(_document, report.documents),
             _section("guide", "How to read this report", guide),
             *topics,
+            _section("models", MODELS, [self._block(block) for block in report.models]),
             _axioms(self._axioms.values()),
             RUN_BEGIN,
             _run(report.run),
@@ -188,6 +192,10 @@ class _Page:
                 return self._notes(block, told)
             case Glossary():
                 return _glossary(block)
+            case Table():
+                return _table(block)
+            case Bars():
+                return _bars(block)
 
     def _display(self, latex: str, told: dict[str, str]) -> str:
         told.setdefault(latex, "the statement")
@@ -290,7 +298,8 @@ def _contents(report: Report, axioms: dict[str, Note]) -> str:
     parts += [(document.key, document.title) for document in report.documents]
     parts += [("guide", "How to read this report")] if report.guide else []
     topics = [(topic.key, topic.title) for topic in report.topics]
-    last = [("axioms", "Axioms")] if axioms else []
+    last = [("models", MODELS)] if report.models else []
+    last += [("axioms", "Axioms")] if axioms else []
     last += [("run", "How to reproduce this report")]
     return (
         "<div class=side>\n"
@@ -447,6 +456,26 @@ def _glossary(block: Glossary) -> str:
     terms = "".join(f"<dt>{_text(name)}<dd>{_text(text)}" for name, text in block.terms)
     label = f"<p>{_label(block.label)}" if block.label else ""
     return f"{label}<dl>{terms}</dl>"
+
+
+def _table(table: Table) -> str:
+    head = "".join(f"<th scope=col>{_text(name)}" for name in table.head)
+    bodies = "".join(
+        f"<tbody><tr><th colspan=4 scope=rowgroup>{_text(heading)}"
+        + "".join("<tr>" + "".join(f"<td>{_text(cell)}" for cell in row) for row in rows)
+        for heading, rows in table.groups
+    )
+    return f"<div class=scroll><table class=compared><thead><tr>{head}{bodies}</table></div>"
+
+
+def _bars(block: Bars) -> str:
+    rows = "".join(
+        f"<tr><th scope=row>{_text(b.name)}<td><i style=width:{b.thousandths / 10:.1f}%></i>"
+        f"<td>{b.thousandths / 10:.1f} %"
+        for b in (*block.bars, block.mark)
+    )
+    caption = f"<figcaption>{_text(block.caption)}</figcaption>"
+    return f"<figure><table class=bars>{rows}</table>{caption}</figure>"
 
 
 def _axioms(axioms: Iterable[Note]) -> str:

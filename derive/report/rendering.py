@@ -12,6 +12,7 @@ from derive.report.formulas import displayed, fits, sits_well
 from derive.report.model import (
     Alarm,
     Anchor,
+    Bars,
     Block,
     Claim,
     Count,
@@ -29,6 +30,7 @@ from derive.report.model import (
     Row,
     Rows,
     RunDetails,
+    Table,
     Timing,
     Topic,
 )
@@ -64,6 +66,7 @@ def render(report: Report) -> str:
         *[_document(document) for document in report.documents],
         _guide(report.guide),
         *[_topic(topic) for topic in report.topics],
+        _models(report.models),
         _run(report.run),
         r"\end{document}",
     ]
@@ -193,6 +196,33 @@ def _block(block: Block) -> str:
             return _notes(block)
         case Glossary():
             return "\n".join([*_label(block.label), *map(_term, block.terms)])
+        case Table():
+            return _table(block)
+        case Bars():
+            return _bars(block)
+
+
+def _models(blocks: tuple[Block, ...]) -> str:
+    return "\n\n".join([r"\modeltotals", *map(_block, blocks)]) if blocks else ""
+
+
+def _table(table: Table) -> str:
+    """Rows under the heading of their group, on as many pages as they need."""
+    lines = [command("begin", "comparison") + "".join(f"{{{escape(h)}}}" for h in table.head)]
+    for heading, rows in table.groups:
+        lines.append(command("comparisongroup", set_text(heading, layout.BODY_EM)))
+        lines += [command("comparisonrow", *(set_text(c, layout.CELL_EM) for c in r)) for r in rows]
+    return "\n".join([*lines, command("end", "comparison")])
+
+
+def _bars(block: Bars) -> str:
+    rows = [
+        command("sharebar", set_text(b.name, layout.NOTE_EM), f"{b.thousandths / 1000:.3f}",
+                f"{b.thousandths / 10:.1f}")
+        for b in (*block.bars, block.mark)
+    ]  # fmt: skip
+    caption = command("barcaption", set_text(block.caption, layout.BODY_EM))
+    return "\n".join([command("begin", "bars"), *rows, command("end", "bars"), caption])
 
 
 def _label(label: str) -> list[str]:

@@ -1,0 +1,93 @@
+"""The section about whole models: closed forms of the families, published totals, shares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from derive import latex
+from derive.kernel import terms as T
+from derive.report.model import Bar, Bars, Block, Note, Notes, Paragraph, Table
+from derive.result import Result
+
+if TYPE_CHECKING:
+    from derive.count.published import Answer
+
+MODELS: Final = "Totals of real models"
+_TOPIC: Final = "model-totals"
+
+#: Whose share of feed-forward parameters is drawn: the ids of rows of the table.
+_DRAWN: Final = (
+    "Attention Is All You Need/base", "BERT/base, uncased", "GPT-2/small", "GPT-2/xl",
+    "GPT-3/175B", "T5/Base, rounded", "T5 v1.1/base", "LLaMA/7B", "Llama 3/8B",
+    "Llama 3/405B, checkpoint", "Mixtral/8x7B", "Gopher/280B", "PaLM/540B", "ViT/B/16",
+)  # fmt: skip
+
+
+def models(results: Sequence[Result]) -> tuple[Block, ...]:
+    """The section, if the report is about the totals of models."""
+    if all(result.topic != _TOPIC for result in results):
+        return ()
+    from derive.count.published import answers  # loaded where the section is asked for
+
+    found = answers()
+    return (
+        Paragraph(
+            "Closed forms",
+            "Each is the sum of 1 over all entries of all weight tensors of a family, proved for "
+            "all sizes; beside it stand the model at whose sizes it is used and what is counted. "
+            f"The derivations are the claims `{_TOPIC}`.",
+        ),
+        Notes("", tuple(_forms(found))),
+        Paragraph(
+            "Published and exact",
+            "An exact count is the value of the closed form. It rounds to the published number if "
+            "shortening it to the digits that are printed gives these.",
+        ),
+        Table(("Model", "Published", "Exact", "Answer"), tuple(_groups(found))),
+        _shares(found),
+    )
+
+
+def _forms(found: Sequence[Answer]) -> Iterator[Note]:
+    """The first row of each architecture."""
+    seen = set()
+    for a in found:
+        count = a.readings[0].count if a.readings else None
+        if count is None or count.architecture.title in seen:
+            continue
+        seen.add(count.architecture.title)
+        total = latex.latex(T.eq(T.var("N", "nat"), count.total.closed.term))
+        text = f"{count.architecture.title} ({a.family}, {a.name}): " + "; ".join(a.conventions)
+        yield Note("", total, "", text)
+
+
+def _groups(
+    found: Sequence[Answer],
+) -> Iterator[tuple[str, tuple[tuple[str, str, str, str], ...]]]:
+    totals = [a for a in found if a.counts_parameters]
+    for family, source in dict.fromkeys((a.family, a.source) for a in totals):
+        rows = [a for a in totals if (a.family, a.source) == (family, source)]
+        yield f"{family}: {source}", tuple(map(_row, rows))
+
+
+def _row(a: Answer) -> tuple[str, str, str, str]:
+    why = f": {'; '.join(a.reasons)}" if a.reasons else ""
+    text = re.sub(r"(\d+) x 10\^(\d+)", r"$\1 \\times 10^{\2}$", a.text)
+    return a.name, text, f"{a.number:,}", a.in_short + why
+
+
+def _shares(found: Sequence[Answer]) -> Bars:
+    by_id = {a.id: a for a in found}
+    bars = []
+    for name in _DRAWN:
+        a = by_id[name]
+        share = a.readings[0].count.ffn_share
+        bars.append(Bar(f"{a.family}, {a.name}", round(1000 * share)))
+    caption = (
+        "The share of the feed-forward networks in all parameters. The last bar is the 2/3 of a "
+        "layer of four and eight squares: cross-attention and the embeddings of small models pull "
+        "a share below it, gated networks and many experts above it."
+    )
+    return Bars(caption, tuple(bars), Bar("two thirds", 667))
