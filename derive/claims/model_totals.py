@@ -2,7 +2,7 @@
 
 The notes count one layer.  A model has layers, embeddings, norms and heads, and published totals
 differ because each counts other parts of these.  Here the parts of a family are listed
-(`derive/count/families.py`), every tensor counts 1 for each of its entries, and the total follows.
+(`derive/count/families.py`), every tensor counts the product of its sides, and the total follows.
 """
 
 from __future__ import annotations
@@ -60,8 +60,10 @@ class Component:
 
     @property
     def definition(self) -> Notation:
-        counted = T.eq(self.number, closed.written_sum(self.summands))
-        return Notation(counted, f"{self.name}: 1 for every parameter")
+        """For every tensor the product of its sides, summed over the layers."""
+        counted = T.eq(self.number, closed.products(self.summands))
+        note = self.what if self.what == self.name else f"{self.name}: {self.what}"
+        return Notation(counted, note)
 
     @property
     def what(self) -> str:
@@ -100,11 +102,8 @@ def total_of(tensors: Iterable[Tensor]) -> Term:
 
 
 def prove_count(p: Prover, c: Component, definition: Theorem) -> Theorem:
-    """The sides of every tensor multiplied, and then collected."""
-    sides = closed.products(c.summands)
-    if sides is c.closed:
-        return p.calc(c.number, (sides, c.what, definition))
-    return p.calc(c.number, (sides, c.what, definition), (c.closed, f"{c.name}, collected"))
+    how = "summed over the layers" if any(t.copies for t in c.tensors) else "there once"
+    return p.equal(c.number, c.closed, (1, definition), reason=f"{c.name}: {how}")
 
 
 def prove_sum(p: Prover, parts: Sequence[Component], counts: Sequence[Theorem], total: Term
