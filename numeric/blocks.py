@@ -46,6 +46,12 @@ class LayerOptions:
     rotary: Rotary | None = None
     epsilon: float = 1e-5
 
+    def __post_init__(self) -> None:
+        for name, kind in {"activation": Activation, "rotary": Rotary}.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind | None):
+                raise TypeError(f"{name} is {value!r}; expected {kind.__name__} or None")
+
 
 #: The layers of the original Transformer.
 POST_LN = LayerOptions()

@@ -65,7 +65,7 @@ STACK = partial(pair, decoder, decoder_vjp)
 
 @BOTH
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("sizes", [(3, 5, 12, 4, 7), (1, 1, 2, 1, 1), (2, 1, 2, 2, 3)])
+@pytest.mark.parametrize("sizes", [(3, 5, 8, 2, 3), (1, 1, 2, 1, 1), (2, 1, 2, 2, 3)])
 def test_vjp_of_a_layer(sizes, bias, options, rng):
     n, m, d, h, d_ff = sizes
     inputs = rng.standard_normal((n, d)), rng.standard_normal((m, d))
@@ -100,7 +100,7 @@ def test_vjp_of_a_batch_with_both_masks(options, rng):
 
 @BOTH
 @pytest.mark.parametrize("final_norm", [True, False])
-@pytest.mark.parametrize("layers", [1, 3])
+@pytest.mark.parametrize("layers", [1, 2])
 def test_vjp_of_a_stack(layers, final_norm, options, rng):
     inputs = rng.standard_normal((2, 4)), rng.standard_normal((3, 4))
     arguments = (*inputs, draw_decoder(rng, layers, 4, 2, 3, final_norm=final_norm))
