@@ -22,6 +22,7 @@ from derive.catalogue import all_claims
 from derive.claim import Claim, Given
 from derive.claims import _backward as common
 from derive.claims import backward as B
+from derive.claims import backward_activations as E
 from derive.claims import backward_attention as A
 from derive.claims import backward_feed_forward as F
 from derive.claims import backward_multi_head as M
@@ -88,6 +89,10 @@ def test_every_component_and_input_has_its_claim() -> None:
         "residual": ["input"],
         "post-norm": ["input"],
         "pre-norm": ["input"],
+        "relu": [""],
+        "sigmoid": [""],
+        "silu": [""],
+        "gelu-tanh": [""],
     }
     names = {f"{x}-{y}" if y else x for x, inputs in expected.items() for y in inputs}
     assert names == set(CLAIMS)
@@ -199,8 +204,39 @@ def self_scores(goal: Any) -> Any:
     return M.through_scores(M.SELF, goal, M.self_change, 8, 7, 6, 5)
 
 
+def activation(z: Any) -> Scripts:
+    return lambda goal: E.prove(goal, z, "derivative")
+
+
 t, i, j = B.t, B.i, B.j
 MUTANTS = {
+    "relu: the gate left out": told("relu", E.g[E.j], lambda _: E.prove_relu),
+    "relu: turned round": told("relu", times(1 - E.M[E.j], E.g[E.j]), lambda _: E.prove_relu),
+    "sigmoid: not times the other side": told(
+        "sigmoid", times(E.g[E.j], E.P[E.j]), activation(E.itself)
+    ),
+    "sigmoid: a sign": told(
+        "sigmoid", times(-1, E.g[E.j], E.P[E.j], E.R[E.j]), activation(E.itself)
+    ),
+    "silu: the sigmoid alone": told("silu", times(E.g[E.j], E.P[E.j]), activation(E.itself)),
+    "silu: both sides exchanged": told(
+        "silu", times(E.g[E.j], E.R[E.j], plus(1, times(E.x[E.j], E.P[E.j]))), activation(E.itself)
+    ),
+    "gelu: without the slope": told(
+        "gelu-tanh",
+        times(E.g[E.j], plus(E.P[E.j], times(E.x[E.j], E.P[E.j], E.R[E.j]))),
+        lambda _: E.prove_gelu,
+    ),
+    "gelu: the slope of x": told(
+        "gelu-tanh",
+        times(E.g[E.j], plus(E.P[E.j], times(E.x[E.j], E.P[E.j], E.R[E.j], 2, E.ROOT))),
+        lambda _: E.prove_gelu,
+    ),
+    "gelu: half the slope": told(
+        "gelu-tanh",
+        times(E.g[E.j], plus(E.P[E.j], times(E.x[E.j], E.P[E.j], E.R[E.j], E.SLOPE, E.half))),
+        lambda _: E.prove_gelu,
+    ),
     "softmax: no mean": told("softmax", times(B.P[t, j], B.G[t, j]), table(0)),
     "softmax: a sign": told(
         "softmax", times(B.P[t, j], plus(B.G[t, j], mean(i))), table(0)
@@ -443,6 +479,11 @@ MUTANTS = {
 SLOW = ("multi-head", "self-attention")
 #: those for which the search finds no counterexample
 OPEN = frozenset({
+    "relu: the gate left out",
+    "relu: turned round",
+    "gelu: without the slope",
+    "gelu: the slope of x",
+    "gelu: half the slope",
     "cross-entropy: divided by the tokens",
     "distribution: through the softmax twice",
     "gamma: mean over the rows",
