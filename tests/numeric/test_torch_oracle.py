@@ -44,6 +44,8 @@ from numeric import (  # noqa: E402
     padding_mask,
     torch_state_dict,
 )
+from numeric.blockwise_attention import blockwise_attention, blockwise_attention_vjp  # noqa: E402
+from numeric.fast_encoder import FastEncoderLayer  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
 LIMIT = 1e-14
@@ -166,6 +168,10 @@ PRIMITIVES = {
     ),
     "scaled dot-product attention": (
         numeric.scaled_dot_product_attention, numeric.scaled_dot_product_attention_vjp,
+        F.scaled_dot_product_attention, [(BATCH, H, N, 8), (BATCH, H, M, 8), (BATCH, H, M, 5)],
+    ),
+    "blockwise attention": (
+        partial(blockwise_attention, block=4), partial(blockwise_attention_vjp, block=4),
         F.scaled_dot_product_attention, [(BATCH, H, N, 8), (BATCH, H, M, 8), (BATCH, H, M, 5)],
     ),
     "grouped-query attention": (
@@ -389,6 +395,24 @@ def test_encoder_layer_of_the_base_model(norm_first, compare, rng):
         module,
         numeric.encoder_layer(x, weights, options=options),
         numeric.encoder_layer_vjp(x, weights, cotangent, options=options),
+        cotangent,
+    )
+
+
+def test_fast_encoder_layer(compare, rng):
+    _, arguments = form(False, "relu", True)
+    weights = shaken(rng, EncoderLayerWeights.init(rng, D, H, D_FF), 0.1)
+    module = loaded(nn.TransformerEncoderLayer(D, H, D_FF, **arguments), weights)
+    x, cotangent = rng.standard_normal((2, BATCH, M, D))
+    layer = FastEncoderLayer(weights)
+    output = layer.forward(x, mask=padding_mask(OF_SOURCE))
+    check_module(
+        compare,
+        module,
+        tensors(x),
+        partial(module, src_key_padding_mask=additive(OF_SOURCE)),
+        output,
+        layer.backward(cotangent),
         cotangent,
     )
 
