@@ -19,15 +19,16 @@ from numeric.arrays import Array, as_floating, require_shape
 def relu(x: npt.ArrayLike) -> Array:
     """max(x, 0)."""
     x = as_floating(x)
-    # A comparison instead of np.maximum: complex steps must follow the branch of the real part.
-    # It is this one because NaN must not become 0.
-    return np.where(x.real <= 0, x.dtype.type(0), x)
+    if x.dtype.kind == "c":  # complex steps must follow the branch of the real part
+        return np.where(x.real <= 0, 0, x)
+    return np.maximum(x, 0)
 
 
 def relu_vjp(x: npt.ArrayLike, cotangent: npt.ArrayLike) -> Array:
     """x and cotangent of one shape -> gradient; at the kink x = 0 it is 0."""
     x, cotangent = _of_one_shape(x, cotangent)
-    return np.where(x.real > 0, cotangent, cotangent.dtype.type(0))
+    gradient: Array = cotangent * (x.real > 0)  # several times as fast as np.where
+    return gradient
 
 
 def leaky_relu(x: npt.ArrayLike, slope: float) -> Array:
