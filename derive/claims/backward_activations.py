@@ -22,6 +22,7 @@ from derive.claims._backward import (
     paired,
 )
 from derive.claims._gates import Units, sided, through_gates
+from derive.claims._sigmoid import reflection, sigmoid
 from derive.claims._softmax import exp
 from derive.kernel.rules import Theorem
 from derive.language import (
@@ -52,10 +53,6 @@ x, g, M, P, R, U = (tensor(name, n) for name in ("x", "g", "m", "p", "q", "u"))
 
 
 # ---------------------------------------------------------------------- formulas
-
-
-def sigmoid(z: Any) -> Any:
-    return power(plus(1, exp(times(-1, z))), -1)
 
 
 def loss(function: Entrywise) -> Any:
@@ -109,18 +106,6 @@ GELU_GOAL = GradientIs(
 
 
 # ---------------------------------------------------------------------- proofs
-
-
-def reflection(p: Prover) -> Theorem:
-    """For all z: e^-z sigma(z) = sigma(-z)."""
-    z = real("z")
-    here, there = plus(1, exp(times(-1, z))), plus(1, exp(z))
-    law = p.equal(
-        times(exp(times(-1, z)), power(here, -1)), power(there, -1),
-        (times(-1, exp(times(-1, z)), power(here, -1)), p.cancel(there)),
-        (power(there, -1), p.cancel(here)), show=False,
-    )  # fmt: skip
-    return p.for_all(law, z)
 
 
 def prove(goal: GradientIs, z: Entrywise, first: str) -> Script:

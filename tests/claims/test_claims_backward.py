@@ -25,6 +25,8 @@ from derive.claims import backward as B
 from derive.claims import backward_activations as E
 from derive.claims import backward_attention as A
 from derive.claims import backward_feed_forward as F
+from derive.claims import backward_gated as S
+from derive.claims import backward_inputs as I
 from derive.claims import backward_multi_head as M
 from derive.claims import backward_norms as N
 from derive.claims import backward_residual as R
@@ -56,6 +58,7 @@ def test_verdict_and_replay(name: str) -> None:
     assert {a.name for a in result.axioms} <= {
         "derivative-table", "exp-add", "sqrt-square", "inverse", "abs-nonneg", "abs-nonpos",
         "max-left", "max-right", "abs-square", "real-power", "exp-log", "sqrt-product",
+        "trig-parity",
     }  # fmt: skip
 
 
@@ -93,6 +96,18 @@ def test_every_component_and_input_has_its_claim() -> None:
         "sigmoid": [""],
         "silu": [""],
         "gelu-tanh": [""],
+        "gated-feed-forward": [
+            "input",
+            "gate-weight",
+            "gate-bias",
+            "up-weight",
+            "up-bias",
+            "down-weight",
+            "down-bias",
+        ],
+        "embedding": [""],
+        "tied-logits": ["input", "table"],
+        "rotary-encoding": [""],
     }
     names = {f"{x}-{y}" if y else x for x, inputs in expected.items() for y in inputs}
     assert names == set(CLAIMS)
@@ -208,8 +223,58 @@ def activation(z: Any) -> Scripts:
     return lambda goal: E.prove(goal, z, "derivative")
 
 
+def gated(*given: Any) -> Scripts:
+    return lambda goal: S.prove(goal, given)
+
+
+through_gate = total(times(S.D[S.r, S.j], S.W_G[S.a, S.j]), S.j)
 t, i, j = B.t, B.i, B.j
 MUTANTS = {
+    "gated: not through the other factor": told(
+        "gated-feed-forward-input", through_gate, gated(*S.THROUGH_GATE, S.BY_UP)
+    ),
+    "gated: the gate's gradient for both": told(
+        "gated-feed-forward-up-weight",
+        total(
+            times(
+                S.X[S.t, S.a], S.Z[S.t, S.k], total(times(S.G[S.t, S.b], S.W_D[S.k, S.b]), S.b)
+            ),
+            S.t,
+        ), gated(*S.THROUGH_UP),
+    ),
+    "gated: one token": told(
+        "gated-feed-forward-gate-bias", S.D[0, S.k], gated(*S.THROUGH_GATE)
+    ),
+    "gated: a factor": told(
+        "gated-feed-forward-gate-weight",
+        times(2, value_of("gated-feed-forward-gate-weight")), gated(*S.THROUGH_GATE),
+    ),
+    "gated: the gate alone": told(
+        "gated-feed-forward-down-weight",
+        total(times(S.Z[S.t, S.k], S.P[S.t, S.k], S.G[S.t, S.b]), S.t),
+        gated(S.OF_GATE, S.OF_UP, S.OPEN, S.UNITS),
+    ),
+    "embedding: without the scale": told(
+        "embedding", total(times(delta(I.w, I.C[I.t]), I.G[I.t, I.a]), I.t), table()
+    ),
+    "embedding: every token": told(
+        "embedding", times(I.scale, total(I.G[I.t, I.a], I.t)), table()
+    ),
+    "tied: a sign": told("tied-logits-table", times(-1, I.LOGITS_TABLE.args[3]), table()),
+    "tied: one token": told("tied-logits-table", times(I.L[0, I.w], I.X[0, I.a]), table()),
+    "tied: one row of the table": told(
+        "tied-logits-input", times(I.L[I.r, 0], I.E[0, I.a]), table()
+    ),
+    "rotary: not turned back": told(
+        "rotary-encoding",
+        total(times(I.turn(I.theta[I.t, I.p], I.g, I.e), I.H[I.t, I.p, I.e]), I.e), table(),
+    ),
+    "rotary: not turned": told("rotary-encoding", I.H[I.t, I.p, I.g], table()),
+    "rotary: turned twice": told(
+        "rotary-encoding",
+        total(times(I.turn(times(-2, I.theta[I.t, I.p]), I.g, I.e), I.H[I.t, I.p, I.e]), I.e),
+        table(),
+    ),
     "relu: the gate left out": told("relu", E.g[E.j], lambda _: E.prove_relu),
     "relu: turned round": told("relu", times(1 - E.M[E.j], E.g[E.j]), lambda _: E.prove_relu),
     "sigmoid: not times the other side": told(
@@ -484,6 +549,10 @@ OPEN = frozenset({
     "gelu: without the slope",
     "gelu: the slope of x",
     "gelu: half the slope",
+    "rotary: not turned back",
+    "rotary: not turned",
+    "rotary: turned twice",
+    "gated: the gate's gradient for both",
     "cross-entropy: divided by the tokens",
     "distribution: through the softmax twice",
     "gamma: mean over the rows",
