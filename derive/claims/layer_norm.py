@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from derive.claim import Added, Claim, Correction, Example, Given, Notation, Script
+from derive.claim import Added, Claim, Correction, Example, Given, Mutation, Notation, Script
 from derive.claims import DERIVATIONS, INTERVIEW
 from derive.claims._norms import (
     FORMS,
@@ -156,9 +156,11 @@ def jacobian_of_row(form: Form, row: Any, eps: float = EPSILON) -> Any:
     return behind(form, rows, np.eye(row.size), eps)
 
 
-def spread_and_divisor(form: Form, row: Any, eps: float = EPSILON) -> tuple[Any, Any, Any]:
-    """u, sigma and s of a row, without `numeric`."""
-    u, deviation = row - row.mean(), row.std()
+def spread_and_divisor(
+    form: Form, row: Any, eps: float = EPSILON, ddof: int = 0
+) -> tuple[Any, Any, Any]:
+    """u, sigma and s of a row, without `numeric`; `ddof` is taken from the number of features."""
+    u, deviation = row - row.mean(), row.std(ddof=ddof)
     return u, deviation, deviation + eps if form is OUTSIDE else np.sqrt(deviation**2 + eps)
 
 
@@ -260,12 +262,27 @@ def prove_spread(p: Prover) -> Theorem:
     return for_any_divisor(p, conclusion)
 
 
-def twin_spread(rng: np.random.Generator) -> Iterator[Trial]:
-    for rows in samples(rng):
+def twin_spread(rng: np.random.Generator, ddof: int = 0) -> Iterator[Trial]:
+    for rows in [r for r in samples(rng) if r.shape[1] > ddof]:
         for form in FORMS:
             for row, output in zip(rows, hat(form, rows), strict=True):
-                _, deviation, divisor = spread_and_divisor(form, row)
+                _, deviation, divisor = spread_and_divisor(form, row, ddof=ddof)
                 yield agree(output.std(), deviation / divisor, f"width {row.size}")
+
+
+def spread_mutations() -> tuple[Mutation, ...]:
+    unbiased = root(over(total(square(centred(c)), c), minus(d, 1)))
+    return (
+        Mutation(
+            r"$\sigma$ divides by $d_{\text{model}} - 1$",
+            given=(MEAN, Given(equal(sigma, unbiased)), *USABLE),
+            counterexample=Example({d: 3, x: [1, 0, -1], mu: 0, sigma: 1, epsilon: 3}),
+            twin=Twin(
+                "standard deviations of normalised rows against that of a sample",
+                lambda rng: twin_spread(rng, ddof=1),
+            ),
+        ),
+    )
 
 
 SPREAD_OF_OUTPUT = Claim(
@@ -280,6 +297,7 @@ SPREAD_OF_OUTPUT = Claim(
     proof=prove_spread,
     defined=defined,
     twin=Twin("standard deviations of normalised rows", twin_spread),
+    mutations=spread_mutations,
     remark=r"For $\epsilon > 0$ it is less than $1$, and $0$ for a row of equal entries.",
     expected=Verdict.PROVED,
 )  # fmt: skip
@@ -517,6 +535,17 @@ def twin_same_divisor(rng: np.random.Generator) -> Iterator[Trial]:
                     yield differs(one_way, other_way, by=1e-3, what="no exception")
 
 
+def divisor_mutations() -> tuple[Mutation, ...]:
+    without = iff(equal(OUTSIDE.divisor, INSIDE.divisor), equal(epsilon, 0))
+    return (
+        Mutation(
+            r"both are the same without $\epsilon$ only",
+            statement=implies(NOT_NEGATIVE, without),
+            counterexample=Example({sigma: over(1, 4), epsilon: half}),
+        ),
+    )
+
+
 SAME_DIVISORS = Claim(
     id="layer-norm/same-divisor",
     title="When both divisors are the same number",
@@ -529,6 +558,7 @@ SAME_DIVISORS = Claim(
     given=(A_DEVIATION,),
     proof=prove_same_divisor,
     twin=Twin("normalised rows of given deviation in both forms", twin_same_divisor),
+    mutations=divisor_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -723,15 +753,19 @@ def prove_jacobian(form: Form) -> Script:
     return smooth
 
 
-def twin_jacobian(form: Form) -> Callable[[np.random.Generator], Iterator[Trial]]:
+def twin_jacobian(
+    form: Form, coupled: Form | None = None, mean: float = 1.0
+) -> Callable[[np.random.Generator], Iterator[Trial]]:
+    """The coupling may be that of another form, and the mean term have another factor."""
+
     def trials(rng: np.random.Generator) -> Iterator[Trial]:
         for rows in samples(rng):
             row = rows[0]
             u, deviation, divisor = spread_and_divisor(form, row)
-            if row.size == 1 and form is OUTSIDE:
+            if row.size == 1 and OUTSIDE in (form, coupled):
                 continue  # the row is constant
-            coupling = divisor * (deviation if form is OUTSIDE else divisor)
-            flat = np.eye(row.size) - 1 / row.size
+            coupling = divisor * (deviation if (coupled or form) is OUTSIDE else divisor)
+            flat = np.eye(row.size) - mean / row.size
             claimed = (flat - np.outer(u, u) / (row.size * coupling)) / divisor
             yield agree(jacobian_of_row(form, row), claimed, f"backward, width {row.size}")
             steps = row + 1e-30j * np.eye(row.size)
@@ -741,6 +775,53 @@ def twin_jacobian(form: Form) -> Callable[[np.random.Generator], Iterator[Trial]
                 yield differs(claimed, other, by=1e-3, what="epsilon forgotten in the coupling")
 
     return trials
+
+
+#: A row of deviation 1; the divisor is 2 in either form.
+UNIT_ROW = {
+    OUTSIDE: {d: 2, x: [1, -1], mu: 0, sigma: 1, epsilon: 1, s: 2},
+    INSIDE: {d: 2, x: [1, -1], mu: 0, sigma: 1, epsilon: 3, s: 2},
+}
+
+
+def other_form(form: Form) -> Form:
+    return INSIDE if form is OUTSIDE else OUTSIDE
+
+
+def if_spread(form: Form, formula: Any) -> Any:
+    """With epsilon outside the root there is a derivative where sigma > 0 only."""
+    return implies(less(0, sigma), formula) if form is OUTSIDE else formula
+
+
+def jacobian_mutations(form: Form) -> tuple[Mutation, ...]:
+    other = other_form(form)
+
+    def claimed(mean: int, coupling: Any) -> Any:
+        coupled = over(times(centred(a), centred(b)), times(d, coupling))
+        value = over(plus(one(a, b), times(-mean, over(1, d)), times(-1, coupled)), s)
+        return if_spread(form, GradientIs(normalised(form, at(x), a), x, b, value))
+
+    at_values = Example({**UNIT_ROW[form], a: 0})
+    return (
+        Mutation(
+            rf"the last term is that for $\epsilon$ {other.name} the root",
+            statement=claimed(1, other.coupling),
+            counterexample=at_values,
+            twin=Twin(
+                "rows of the Jacobian against the formula of the other form",
+                twin_jacobian(form, coupled=other),
+            ),
+        ),
+        Mutation(
+            "the mean is taken for a constant",
+            statement=claimed(0, form.coupling),
+            counterexample=at_values,
+            twin=Twin(
+                "rows of the Jacobian against a formula without the derivative of the mean",
+                twin_jacobian(form, mean=0.0),
+            ),
+        ),
+    )
 
 
 def jacobian_claim(form: Form) -> Claim:
@@ -754,11 +835,12 @@ def jacobian_claim(form: Form) -> Claim:
             + (r", nor that it needs $\sigma > 0$." if form is OUTSIDE else
                r"; here for the divisor $\sqrt{\sigma^2 + \epsilon}$."),
         ),
-        statement=implies(less(0, sigma), formula) if form is OUTSIDE else formula,
+        statement=if_spread(form, formula),
         given=row_given(form),
         proof=prove_jacobian(form),
         defined=defined,
         twin=Twin("rows of the Jacobian by the vjp and by complex steps", twin_jacobian(form)),
+        mutations=lambda: jacobian_mutations(form),
         remark=r"$J = \frac{1}{s}\left(I - \frac{1}{d} 1 1^{\top} - \frac{"
         + (r"s}{\sigma} \cdot \frac{1}{d} \hat{x} \hat{x}^{\top}\right)$ with "
            r"$\hat{x} = (x - \mu)/s$." if form is OUTSIDE else
@@ -1087,16 +1169,30 @@ def prove_scale_invariance(p: Prover) -> Theorem:
     return p.for_all(value, a)
 
 
-def twin_scale_invariance(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_scale_invariance(rng: np.random.Generator, eps: float = 0.0) -> Iterator[Trial]:
     for rows in samples(rng):
         if rows.shape[1] == 1:
             continue
         kept = rows[:2]
         for form in FORMS:
-            without = hat(form, 3 * kept, eps=0.0)
-            yield agree(without, hat(form, kept, eps=0.0), f"width {rows.shape[1]}")
+            without = hat(form, 3 * kept, eps=eps)
+            yield agree(without, hat(form, kept, eps=eps), f"width {rows.shape[1]}")
             yield differs(hat(form, 3 * kept), hat(form, kept), by=1e-3, what="with epsilon")
             yield agree(hat(form, -kept), -hat(form, kept), "a factor -1")
+
+
+def invariance_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            r"the factor cancels with any $\epsilon$",
+            given=(*SCALE_INVARIANCE.given, Given(NOT_NEGATIVE)),
+            counterexample=Example({d: 2, x: [1, -1], scale: 2, epsilon: 1}),
+            twin=Twin(
+                "rows with a factor, with epsilon",
+                lambda rng: twin_scale_invariance(rng, eps=EPSILON),
+            ),
+        ),
+    )
 
 
 SCALE_INVARIANCE = Claim(
@@ -1127,6 +1223,7 @@ SCALE_INVARIANCE = Claim(
     proof=prove_scale_invariance,
     defined=defined_by(learn_scaled),
     twin=Twin("rows with a factor, with and without epsilon", twin_scale_invariance),
+    mutations=invariance_mutations,
     expected=Verdict.CONDITIONAL,
 )  # fmt: skip
 
@@ -1193,11 +1290,16 @@ def whole_output(form: Form) -> Entry:
     return lambda i: plus(times(gamma[i], normalised(form, at(x), i)), beta[i])
 
 
-def twin_vjp(form: Form) -> Callable[[np.random.Generator], Iterator[Trial]]:
-    """A batch of rows with gamma and beta; the formula is written out for each row."""
+def twin_vjp(
+    form: Form, mistaken: Form | None = None, mean: float = 1.0
+) -> Callable[[np.random.Generator], Iterator[Trial]]:
+    """A batch of rows with gamma and beta; the formula is written out for each row.
+
+    The backward pass may be that of another form, and the mean have another factor.
+    """
 
     def trials(rng: np.random.Generator) -> Iterator[Trial]:
-        forward, backward = layer(form)
+        forward, backward = layer(form)[0], layer(mistaken or form)[1]
         for width in WIDTHS:
             rows, cotangents = rng.standard_normal((2, 4, width))
             weights, biases = rng.standard_normal((2, width))
@@ -1210,7 +1312,7 @@ def twin_vjp(form: Form) -> Callable[[np.random.Generator], Iterator[Trial]]:
                 inner = weights * cotangent
                 extra = divisor / deviation if form is OUTSIDE and deviation else 1.0
                 along = extra * normed * (inner * normed).mean()
-                claimed = (inner - inner.mean() - along) / divisor
+                claimed = (inner - mean * inner.mean() - along) / divisor
                 yield agree(gradient, claimed, f"gradient by x, width {width}")
             yield agree(by_gamma, (cotangents * outputs).sum(axis=0), "gradient by gamma")
             yield agree(by_beta, cotangents.sum(axis=0), "gradient by beta")
@@ -1236,6 +1338,43 @@ def twin_affine(rng: np.random.Generator) -> Iterator[Trial]:
             yield Trial(error, 1e-12, f"complex steps, shape {shape}")
 
 
+def vjp_mutations(form: Form) -> tuple[Mutation, ...]:
+    """In the statements the loss is the sum of the outputs, each times its g."""
+    paired = total(times(g[a], whole_output(form)(a)), a)
+    hat_along = times(over_s(b), mean_of(lambda j: times(gamma[j], g[j], over_s(j))))
+    right, wrong = (over(s, sigma), 1) if form is OUTSIDE else (1, over(s, sigma))
+
+    def claimed(mean: int, factor: Any) -> Any:
+        parts = weighted(b), times(-mean, mean_of(weighted)), times(-1, factor, hat_along)
+        return if_spread(form, GradientIs(paired, x, b, over(plus(*parts), s)))
+
+    values = {**UNIT_ROW[form], g: [1, 0], gamma: [1, 1], beta: [0, 0]}
+    names = {OUTSIDE: r"\sigma + \epsilon", INSIDE: r"\sqrt{\sigma^2 + \epsilon}"}
+    return (
+        Mutation(
+            f"the backward pass of ${names[other_form(form)]}$ stands behind the forward pass of "
+            f"${names[form]}$",
+            statement=claimed(1, wrong),
+            given=row_given(form),
+            counterexample=Example(values),
+            twin=Twin(
+                "the backward pass of the other form against the formula",
+                twin_vjp(form, mistaken=other_form(form)),
+            ),
+        ),
+        Mutation(
+            r"the mean $\overline{g'}$ is forgotten",
+            statement=claimed(0, right),
+            given=row_given(form),
+            counterexample=Example(values),
+            twin=Twin(
+                "the backward pass against the formula without this mean",
+                twin_vjp(form, mean=0.0),
+            ),
+        ),
+    )
+
+
 def vjp_claim(form: Form) -> Claim:
     formula = GradientIs(loss(whole_output(form))[()], x, b, vjp(form, b))
     return Claim(
@@ -1244,11 +1383,12 @@ def vjp_claim(form: Form) -> Claim:
         source=Source(
             DERIVATIONS, ("A31",), FORMULA + r" Its backward pass is not given."
         ),
-        statement=implies(less(0, sigma), formula) if form is OUTSIDE else formula,
+        statement=if_spread(form, formula),
         given=(*row_given(form), UPSTREAM, SMOOTH_LOSS),
         proof=prove_vjp(form),
         defined=defined,
         twin=Twin("the backward pass of rows with gamma and beta", twin_vjp(form)),
+        mutations=lambda: vjp_mutations(form),
         remark=r"With $\hat{x} = (x - \mu)/s$, $g' = \gamma \odot g$ and a bar for the mean over "
         r"the features: $\frac{1}{s}\left(g' - \overline{g'} - "
         + (r"\frac{s}{\sigma}\," if form is OUTSIDE else "")
@@ -1351,6 +1491,17 @@ def twin_orthogonal(form: Form) -> Callable[[np.random.Generator], Iterator[Tria
     return trials
 
 
+def orthogonal_mutations(form: Form) -> tuple[Mutation, ...]:
+    along = orthogonal(form).args[1]
+    return (
+        Mutation(
+            "the gradient keeps its sum",
+            statement=if_spread(form, both(equal(total(back(form, b), b), total(g[a], a)), along)),
+            counterexample=Example({**UNIT_ROW[form], g: [1, 0]}),
+        ),
+    )
+
+
 def orthogonal_claim(form: Form) -> Claim:
     return Claim(
         id=f"layer-norm/orthogonal-{form.name}",
@@ -1366,6 +1517,7 @@ def orthogonal_claim(form: Form) -> Claim:
         proof=prove_orthogonal(form),
         defined=defined,
         twin=Twin("sums of gradients behind normalised rows", twin_orthogonal(form)),
+        mutations=lambda: orthogonal_mutations(form),
         remark=r"$g$ is any gradient by the normalised row (with $\gamma$: by $y$, times "
         r"$\gamma$). For $\epsilon = 0$ the gradient by $x$ is orthogonal to $x - \mu$ as well.",
         expected=Verdict.PROVED,
@@ -1543,7 +1695,15 @@ def prove_rows(p: Prover) -> Theorem:
     )
 
 
-def twin_rows(rng: np.random.Generator) -> Iterator[Trial]:
+Norm = Callable[[Form, Any], Any]
+
+
+def over_rows(form: Form, rows: Any) -> Any:
+    """Mean and deviation are taken over the rows of the matrix, feature by feature."""
+    return hat(form, rows.T).T
+
+
+def twin_rows(rng: np.random.Generator, norm: Norm = hat) -> Iterator[Trial]:
     """One row is replaced: what becomes of the others, forward and backward."""
     for size, width in ((2, 1), (3, 5), (4, 2)):
         rows, cotangents = rng.standard_normal((2, size, width))
@@ -1551,11 +1711,25 @@ def twin_rows(rng: np.random.Generator) -> Iterator[Trial]:
         changed[0] = 2 * rng.standard_normal(width)
         one_only = np.where(np.arange(size)[:, None] == 0, cotangents, 0)
         for form in FORMS:
-            yield agree(hat(form, changed)[1:], hat(form, rows)[1:], "other rows", tolerance=0.0)
+            yield agree(norm(form, changed)[1:], norm(form, rows)[1:], "other rows", tolerance=0.0)
             behind_one = behind(form, rows, one_only)
             yield agree(behind_one[1:], np.zeros((size - 1, width)), "gradients by other rows")
             if width > 1:
                 yield differs(hat(form, changed)[0], hat(form, rows)[0], by=1e-3, what="its own")
+
+
+def row_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "mean and deviation are taken over the rows, along axis 0",
+            statement=BATCH_ROWS.statement,
+            counterexample=BATCH_ROWS.counterexample,
+            twin=Twin(
+                "rows of which one is replaced, normalised along the other axis",
+                lambda rng: twin_rows(rng, over_rows),
+            ),
+        ),
+    )
 
 
 ROWS = Claim(
@@ -1576,6 +1750,7 @@ ROWS = Claim(
     proof=prove_rows,
     defined=defined,
     twin=Twin("rows of which one is replaced", twin_rows),
+    mutations=row_mutations,
     remark=r"So the derivative of an output of row $t$ by an entry of another row is $0$.",
     expected=Verdict.PROVED,
 )  # fmt: skip
@@ -1604,12 +1779,13 @@ def prove_row_gradient(p: Prover) -> Theorem:
     return p.suppose(less(0, sigma), then, "suppose that row $t$ is not constant")
 
 
-def twin_row_gradient(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_row_gradient(rng: np.random.Generator, norm: Norm = hat) -> Iterator[Trial]:
     """All derivatives of a small batch by complex steps, against the Jacobians of its rows."""
     for size, width in ((1, 3), (3, 2), (2, 5)):
         rows = rng.standard_normal((size, width))
         steps = rows + 1e-30j * np.eye(size * width).reshape(size * width, size, width)
-        measured = hat(OUTSIDE, steps).imag.reshape(size, width, size, width) / 1e-30
+        outputs = np.stack([norm(OUTSIDE, moved) for moved in steps])
+        measured = outputs.imag.reshape(size, width, size, width) / 1e-30
         claimed = np.zeros((size, width, size, width))
         for k, row in enumerate(rows):
             claimed[k, :, k] = jacobian_of_row(OUTSIDE, row).T
@@ -1617,6 +1793,24 @@ def twin_row_gradient(rng: np.random.Generator) -> Iterator[Trial]:
         if size > 1:
             mixed = batch_hat(steps).imag.reshape(size, width, size, width) / 1e-30
             yield differs(mixed[0, :, 1], claimed[0, :, 1], by=1e-3, what="BatchNorm")
+
+
+def row_gradient_mutations() -> tuple[Mutation, ...]:
+    everywhere = GradientIs(
+        normalised(OUTSIDE, TOKEN, c), X, (t_other, b), jacobian(OUTSIDE, c, b, TOKEN)
+    )
+    unit = {key: value for key, value in UNIT_ROW[OUTSIDE].items() if key is not x}
+    return (
+        Mutation(
+            "a token has the same gradient through the LayerNorm of every other one",
+            statement=implies(less(0, sigma), everywhere),
+            counterexample=Example({**unit, n: 2, t: 0, c: 0, X: [[1, -1], [0, 0]]}),
+            twin=Twin(
+                "derivatives of all rows, normalised along the other axis",
+                lambda rng: twin_row_gradient(rng, over_rows),
+            ),
+        ),
+    )
 
 
 ROW_GRADIENT = Claim(
@@ -1637,6 +1831,7 @@ ROW_GRADIENT = Claim(
     proof=prove_row_gradient,
     defined=defined,
     twin=Twin("derivatives of all rows by all entries, by complex steps", twin_row_gradient),
+    mutations=row_gradient_mutations,
     remark=r"$\mu$, $\sigma$ and $s$ belong to row $t$; for $u \ne t$ the derivative is "
     r"$0$.",
     expected=Verdict.PROVED,
@@ -1737,10 +1932,10 @@ def duality_forms(p: Prover) -> Theorem:
     return p.note(p.both(*parts), "so numerator and divisor are the same, in both forms")
 
 
-def twin_duality(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_duality(rng: np.random.Generator, norm: Norm = over_rows) -> Iterator[Trial]:
     for size, width in ((1, 3), (3, 5), (4, 2), (5, 1)):
         rows, cotangents = rng.standard_normal((2, size, width))
-        yield agree(batch_hat(rows), hat(INSIDE, rows.T).T, f"{size} rows of {width}")
+        yield agree(batch_hat(rows), norm(INSIDE, rows), f"{size} rows of {width}")
         claimed = behind(INSIDE, rows.T, cotangents.T).T
         yield agree(batch_behind(rows, cotangents), claimed, "backward")
         if size > 1 and width > 1:
@@ -1748,6 +1943,23 @@ def twin_duality(rng: np.random.Generator) -> Iterator[Trial]:
     stacked = rng.standard_normal((2, 3, 4))
     flat = batch_hat(stacked.reshape(6, 4)).reshape(2, 3, 4)
     yield agree(batch_hat(stacked), flat, "all positions of all sequences are rows")
+
+
+def duality_mutations() -> tuple[Mutation, ...]:
+    def not_transposed(form: Form) -> Any:
+        return equal(normalised(form, column(X, c), t, n), normalised(form, at(X, t), c))
+
+    return (
+        Mutation(
+            "the matrix is not transposed",
+            statement=implies(POSITIVE_EPSILON, both_forms(not_transposed)),
+            counterexample=Example({n: 2, d: 1, t: 0, c: 0, X: [[0], [2]], epsilon: 1}),
+            twin=Twin(
+                "batch norm against layer norm of the same matrix",
+                lambda rng: twin_duality(rng, hat),
+            ),
+        ),
+    )
 
 
 DUALITY = Claim(
@@ -1763,6 +1975,7 @@ DUALITY = Claim(
     proof=prove_duality,
     defined=defined,
     twin=Twin("batch norm against layer norm of the transposed batch", twin_duality),
+    mutations=duality_mutations,
     remark=r"$\mathrm{BN}(X) = \mathrm{LN}(X^{\top})^{\top}$, before $\gamma$ and $\beta$ and "
     "with the statistics of the batch.",
     expected=Verdict.PROVED,

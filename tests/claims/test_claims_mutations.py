@@ -51,6 +51,8 @@ AT_LEAST = {
     "B04": 3,  # the root taken for the width; variance 1 expected of it
     "A29": 4,  # (I + J) g; 1 in every entry; the +1 forgotten; factors in the other order
     "A30": 6,  # f(x) = -x; a lower bound of 1
+    "A31": 9,  # the other form's backward pass; d - 1 for d; the mean term forgotten
+    "A32": 2,  # along axis 0; gradients through other tokens
     "B05": 3,  # columns dealt out; the input split before a projection by any matrix
     "B06": 2,  # one softmax for all heads; the weights of one head for all
     "B07": 3,  # reshaped at once; columns dealt out
@@ -83,6 +85,7 @@ AT_LEAST = {
     "B39": 5,  # gates on the wrong side; a first matrix that learns from zero
     "B40": 6,  # the encoder's input; exchanged roles; a path back that is forgotten
     "B44": 3,  # the root of the model width; both sides divided; variance that grows with heads
+    "B42": 1,  # without the transposes
     "B45": 1,  # a hidden width that is built in
 }  # fmt: skip
 #: How many mistaken statements of a claim are not refuted, but only not provable: an expectation
