@@ -26,6 +26,7 @@ from derive.claims import backward_activations as E
 from derive.claims import backward_attention as A
 from derive.claims import backward_feed_forward as F
 from derive.claims import backward_gated as S
+from derive.claims import backward_grouped as Q
 from derive.claims import backward_inputs as I
 from derive.claims import backward_multi_head as M
 from derive.claims import backward_norms as N
@@ -105,6 +106,7 @@ def test_every_component_and_input_has_its_claim() -> None:
             "down-weight",
             "down-bias",
         ],
+        "grouped-query-attention": ["queries", "keys", "values"],
         "embedding": [""],
         "tied-logits": ["input", "table"],
         "rotary-encoding": [""],
@@ -253,6 +255,22 @@ MUTANTS = {
         "gated-feed-forward-down-weight",
         total(times(S.Z[S.t, S.k], S.P[S.t, S.k], S.G[S.t, S.b]), S.t),
         gated(S.OF_GATE, S.OF_UP, S.OPEN, S.UNITS),
+    ),
+    "grouped: one head of the group": told(
+        "grouped-query-attention-keys",
+        over(total(times(Q.D[Q.p, 0, Q.t, Q.r], Q.Q[Q.p, 0, Q.t, Q.c]), Q.t), Q.ROOT), table(1, 0),
+    ),
+    "grouped: mean over the group": told(
+        "grouped-query-attention-values",
+        over(value_of("grouped-query-attention-values"), Q.members), table(0),
+    ),
+    "grouped: all groups": told(
+        "grouped-query-attention-values",
+        total(times(Q.A[Q.p, Q.q, Q.t, Q.r], Q.G[Q.p, Q.q, Q.t, Q.f]), Q.p, Q.q, Q.t), table(0),
+    ),
+    "grouped: not scaled": told(
+        "grouped-query-attention-queries",
+        total(times(Q.D[Q.p, Q.q, Q.t, Q.s], Q.K[Q.p, Q.s, Q.c]), Q.s), table(1, 0),
     ),
     "embedding: without the scale": told(
         "embedding", total(times(delta(I.w, I.C[I.t]), I.G[I.t, I.a]), I.t), table()
@@ -553,6 +571,9 @@ OPEN = frozenset({
     "rotary: not turned",
     "rotary: turned twice",
     "gated: the gate's gradient for both",
+    "grouped: one head of the group",
+    "grouped: mean over the group",
+    "grouped: not scaled",
     "cross-entropy: divided by the tokens",
     "distribution: through the softmax twice",
     "gamma: mean over the rows",
