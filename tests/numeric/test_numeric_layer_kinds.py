@@ -39,7 +39,7 @@ BATCH = st.sampled_from([(), (1,), (2,), (2, 3)])
 
 
 def draw(seed, decoding, batch, n, m, h, half, d_ff, options, **forms):
-    """A layer with heads of even width, and its inputs; the masks leave every query a key."""
+    """A layer with heads of even width, and its inputs; some queries are left without any key."""
     rng = np.random.default_rng(seed)
     d = 2 * half * h
     x = rng.standard_normal((*batch, n, d))
@@ -48,7 +48,8 @@ def draw(seed, decoding, batch, n, m, h, half, d_ff, options, **forms):
         functions = (partial(f, options=options) for f in (encoder_layer, encoder_layer_vjp))
         return rng, *functions, (x, shaken(rng, layer))
     memory = rng.standard_normal((*batch, m, d))
-    masks = {"mask": causal_mask(n), "memory_mask": rng.standard_normal((n, m))}
+    memory_mask = np.where(rng.random((n, m)) < 0.7, rng.standard_normal((n, m)), -np.inf)
+    masks = {"mask": causal_mask(n, offset=-(seed % 2)), "memory_mask": memory_mask}
     layer = DecoderLayerWeights.init(rng, d, h, d_ff, bias=forms.get("bias", True))
     named = masks | {"options": options}
     functions = (partial(f, **named) for f in (decoder_layer, decoder_layer_vjp))
