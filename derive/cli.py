@@ -381,7 +381,9 @@ def _count(args: argparse.Namespace) -> int:
     to_file = None if args.json in {None, "-"} else _File("--json", args.json)
     answer = command.published() if args.published else command.counted(args.config, args.settings)
     if args.json is not None:
-        (_write if to_file is None else to_file.write)(jsonout.dumps(answer.as_object()))
+        (_write if to_file is None else to_file.write)(
+            jsonout.dumps(answer.as_object(explain=args.explain))
+        )
     if args.json != "-":
         _write(answer.as_text(_style(), explain=args.explain))
     return 0

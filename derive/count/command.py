@@ -19,7 +19,7 @@ _DIGITS: Final = 15
 class Answer(Protocol):
     """What can be printed in both ways."""
 
-    def as_object(self) -> dict[str, Any]: ...
+    def as_object(self, *, explain: bool) -> dict[str, Any]: ...
 
     def as_text(self, style: Style, *, explain: bool) -> str: ...
 
@@ -31,8 +31,8 @@ class Counted:
     where: str
     count: Count
 
-    def as_object(self) -> dict[str, Any]:
-        return printing.as_object(self.count)
+    def as_object(self, *, explain: bool) -> dict[str, Any]:
+        return printing.as_object(self.count, explain=explain)
 
     def as_text(self, style: Style, *, explain: bool) -> str:
         return printing.as_text(self.count, self.where, style, explain=explain)

@@ -52,10 +52,10 @@ def conventions(c: Count) -> tuple[str, ...]:
 # ---------------------------------------------------------------------------- JSON
 
 
-def as_object(c: Count) -> dict[str, Any]:
-    """The object that ``derive count --json`` prints."""
+def as_object(c: Count, *, explain: bool) -> dict[str, Any]:
+    """The object that ``derive count --json`` prints; with the derivation if asked for."""
     share = c.ffn_share
-    return {
+    found = {
         "schema": SCHEMA,
         "model_type": c.model.model_type,
         "family": c.architecture.title,
@@ -86,6 +86,21 @@ def as_object(c: Count) -> dict[str, Any]:
         "tensors": [_tensor_object(c, t) for t in c.architecture.weights],
         "conventions": list(conventions(c)),
     }
+    return {**found, "derivation": _derivation_object(c)} if explain else found
+
+
+def _derivation_object(c: Count) -> list[dict[str, Any]]:
+    """Component by component and for the total: sides, closed form, sizes inserted, number."""
+    return [
+        {
+            "component": name,
+            "sides": latex.latex(products(q.closed.summands)),
+            "closed_form": latex.latex(q.closed.term),
+            "inserted": latex.latex(_with_sizes(q, c)),
+            "number": q.number,
+        }
+        for name, q in [*c.components.items(), ("total", c.total)]
+    ]
 
 
 def _operations_object(c: Count, found: Operations) -> dict[str, Any]:
@@ -212,9 +227,12 @@ def _derivation(c: Count, style: Style) -> list[str]:
 
 
 def _inserted(q: Quantity, c: Count, style: Style) -> str:
+    return style.math(latex.latex(_with_sizes(q, c)))
+
+
+def _with_sizes(q: Quantity, c: Count) -> Term:
     """The closed form with the sizes in place of their symbols."""
-    numbers = {x: T.num(size) for x, size in c.values.items()}
-    return style.math(latex.latex(T.substitute(q.closed.term, dict(numbers))))
+    return T.substitute(q.closed.term, {x: T.num(size) for x, size in c.values.items()})
 
 
 def _costs(c: Count, style: Style) -> list[str]:

@@ -248,7 +248,7 @@ class Published:
     def tally(self) -> dict[str, int]:
         return {s.value: sum(a.status is s for a in self.answers) for s in Status}
 
-    def as_object(self) -> dict[str, Any]:
+    def as_object(self, *, explain: bool) -> dict[str, Any]:
         return {
             "schema": SCHEMA,
             "summary": {"rows": len(self.answers), **self.tally()},

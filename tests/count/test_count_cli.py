@@ -90,6 +90,17 @@ def test_the_example_of_the_readme_is_what_is_printed(capsys, tmp_path) -> None:
     assert example in printed(capsys, written(tmp_path, model_type="gpt2"), "--explain")
 
 
+def test_explain_in_json(capsys, tmp_path) -> None:
+    config = written(tmp_path, model_type="gpt2")
+    found = json.loads(printed(capsys, config, "--json", "-", "--explain"))
+    steps = {step["component"]: step for step in found["derivation"]}
+    assert {name: step["number"] for name, step in steps.items()} == {
+        **found["components"], "total": found["total"],
+    }  # fmt: skip
+    assert "12" in steps["attention"]["inserted"]
+    assert "derivation" not in json.loads(printed(capsys, config, "--json", "-"))
+
+
 @pytest.mark.parametrize("kind", ["bert", "opt", "t5", "mixtral", "vit", "openai-gpt"])
 def test_every_family_prints(capsys, tmp_path, kind) -> None:
     out = printed(capsys, written(tmp_path, model_type=kind), "--explain")
