@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Argument, Claim, Given, Notation, Script
+from derive.claim import Argument, Claim, Given, Mutation, Notation, Script
 from derive.claims import NUMERIC
 from derive.claims._norms import flipped
 from derive.convert import Converter
@@ -44,18 +44,33 @@ class Case:
 
 
 Draw = Callable[[np.random.Generator], Iterator[Case]]
+Mistakes = Callable[[], tuple[tuple[str, Any], ...]]
+COMPARED = "the formula that was proved, at random arrays, and the backward pass in NumPy"
 
 
 def backward_claim(
     name: str, title: str, says: str, gradient: GradientIs, proof: Script, draw: Draw, *,
     given: tuple[Given, ...] = (), premise: Any = None, defined: Argument | None = None,
-    remark: str = "",
+    mistakes: Mistakes | None = None, only_in_numbers: bool = False, remark: str = "",
 ) -> Claim:  # fmt: skip
     """That a gradient has the form in which `numeric/` computes it.
 
-    `says` tells what the implementation returns, and `draw` runs it.
+    `says` tells what the implementation returns, and `draw` runs it.  `mistakes` are texts and the
+    gradients that would then be claimed; of long formulas only the numbers are looked at.
     """
-    statement = gradient if premise is None else implies(premise, gradient)
+
+    def stated(gradient: GradientIs) -> Any:
+        return gradient if premise is None else implies(premise, gradient)
+
+    def mutations() -> tuple[Mutation, ...]:
+        return tuple(mistaken(text, value) for text, value in (mistakes or tuple)())
+
+    def mistaken(text: str, value: Any) -> Mutation:
+        statement = stated(with_value(gradient, value))
+        twin = Twin(COMPARED, partial(trials, statement, given, draw))
+        return Mutation(text, statement=None if only_in_numbers else statement, twin=twin)
+
+    statement = stated(gradient)
     return Claim(
         id=f"backward/{name}",
         title=title,
@@ -64,10 +79,8 @@ def backward_claim(
         given=given,
         proof=proof,
         defined=defined,
-        twin=Twin(
-            "the formula that was proved, at random arrays, and the backward pass in NumPy",
-            partial(trials, statement, given, draw),
-        ),
+        twin=Twin(COMPARED, partial(trials, statement, given, draw)),
+        mutations=None if mistakes is None else mutations,
         expected=Verdict.PROVED,
         remark=remark,
     )
@@ -115,6 +128,11 @@ def defined_as(name: Any, at: Place, value: Any, note: str) -> Notation:
 def by_name(p: Prover, definition: Theorem, *at: Any) -> Theorem:
     """For all indices: value = name, from the definition of the name."""
     return p.for_all(flipped(p, p.at(definition, *at)), *at)
+
+
+def with_value(goal: GradientIs, value: Any) -> GradientIs:
+    """The same with another gradient."""
+    return GradientIs(*goal.args[:3], value)
 
 
 def place_of(goal: GradientIs) -> Place:

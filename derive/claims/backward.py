@@ -11,6 +11,7 @@ from derive.claim import Claim, Given
 from derive.claims._backward import (
     Case,
     Draw,
+    Mistakes,
     backward_claim,
     by_table,
     defined_as,
@@ -87,6 +88,11 @@ SOFTMAX = backward_claim(
     "row and $g$ for its cotangent.",
     SOFTMAX_GOAL, by_table(SOFTMAX_GOAL, "quotient rule", ONE_ENTRY, 0), draw_softmax,
     given=(PROBABILITIES,),
+    mistakes=lambda: (
+        ("no mean of the cotangent is taken away", times(P[t, j], G[t, j])),
+        ("the mean is a plain one",
+         times(P[t, j], minus(G[t, j], over(total(G[t, i], i), m)))),
+    ),
 )  # fmt: skip
 
 LOG_SOFTMAX_GOAL = GradientIs(
@@ -217,6 +223,11 @@ CROSS_ENTROPY = backward_claim(
     "`cross_entropy_vjp` returns for token $t$ its weight times $p_t$ minus the unit vector of its "
     "class $c_t$, where $p_t$ is the softmax of its logits.",
     cross_entropy_goal(one_hot), prove_class, draw_class, given=(CLASS_NUMBERS, PROBABILITIES),
+    mistakes=lambda: (
+        ("divided by the number of tokens once more",
+         over(times(w[t], minus(P[t, j], one_hot(j))), n)),
+        ("the weights of the tokens are left out", minus(P[t, j], one_hot(j))),
+    ),
     remark="With the mean over tokens the weights are divided by their sum; a token that does not "
     "count has the weight 0.",
 )  # fmt: skip
@@ -254,12 +265,19 @@ def draw_linear(which: int) -> Draw:
     return cases
 
 
-def linear_claim(name: str, title: str, formula: str, goal: GradientIs, which: int) -> Claim:
+def linear_claim(
+    name: str,
+    title: str,
+    formula: str,
+    goal: GradientIs,
+    which: int,
+    mistakes: Mistakes | None = None,
+) -> Claim:
     return backward_claim(
         f"linear-{name}", f"Linear layer: backward to {title}",
         f"`linear_vjp` returns ${formula}$ as the gradient by {title}.", goal,
         by_table(goal, f"the output is linear in {title}", "the deltas leave one term"),
-        draw_linear(which),
+        draw_linear(which), mistakes=mistakes,
     )  # fmt: skip
 
 
@@ -273,7 +291,9 @@ LINEAR_CLAIMS = (
         GradientIs(LINEAR, W, (a, b), total(times(X[t, a], H[t, b]), t)), 1,
     ),
     linear_claim(
-        "bias", "$b$", r"1^\top G", GradientIs(LINEAR, bias, b, total(H[t, b], t)), 2
+        "bias", "$b$", r"1^\top G", GradientIs(LINEAR, bias, b, total(H[t, b], t)), 2,
+        lambda: (("the mean over the rows", over(total(H[t, b], t), n)),
+                 ("the first row only", H[0, b])),
     ),
 )  # fmt: skip
 

@@ -182,6 +182,7 @@ RELU = backward_claim(
     "relu", "ReLU: backward",
     r"`relu_vjp` returns $m \odot g$, where $m$ is 1 for a positive entry and 0 for the others.",
     RELU_GOAL, prove_relu, draw("relu"), premise=OFF_THE_KINK,
+    mistakes=lambda: (("the gate turned round", times(1 - M[j], g[j])),),
     remark="At 0 ReLU has no derivative; the implementation returns 0 there.",
 )  # fmt: skip
 SIGMOID = backward_claim(
@@ -194,6 +195,7 @@ SILU = backward_claim(
     r"`silu_vjp` returns $g\,\sigma(x)\,(1 + x\,\sigma(-x))$, for $x\,\sigma(x)$.",
     SILU_GOAL, prove(SILU_GOAL, itself, "product and quotient rule"), draw("silu"),
     given=both_sides(itself, "x_i"),
+    mistakes=lambda: (("the sigmoid is taken for a constant", times(g[j], P[j])),),
 )  # fmt: skip
 GELU = backward_claim(
     "gelu-tanh", "GELU in its tanh form: backward",

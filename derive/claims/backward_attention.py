@@ -225,6 +225,16 @@ REMARK = (
 )
 
 
+MISTAKES: tuple[tuple[tuple[str, Any], ...], ...] = (
+    (
+        ("not divided by the root", total(times(D[r, i], K[i, e]), i)),
+        ("the root of the wrong width", over(total(times(D[r, i], K[i, e]), i), sp.sqrt(d_v))),
+    ),
+    (("divided by the width", over(total(times(D[t, k], Q[t, e]), t), d_k)),),
+    (("the weights of the first query", times(A[0, k], G[0, c])),),
+)
+
+
 def claims(masked: bool) -> tuple[Claim, ...]:
     """The gradients by queries, keys and values."""
     term = visible if masked else unmasked
@@ -244,7 +254,7 @@ def claims(masked: bool) -> tuple[Claim, ...]:
             + (" It takes a mask that is added to the scores." if masked else ""),
             goal, prove(goal, masked, *using), draw(which, masked),
             given=(*mask, *definitions), defined=mask_defined if masked else None,
-            remark=REMARK if masked and which == 0 else "",
+            mistakes=lambda: MISTAKES[which], remark=REMARK if masked and which == 0 else "",
         )  # fmt: skip
 
     return (

@@ -14,6 +14,7 @@ from derive.claim import Claim, Script
 from derive.claims._backward import (
     Case,
     Draw,
+    Mistakes,
     backward_claim,
     by_table,
     defined_as,
@@ -23,7 +24,7 @@ from derive.claims._backward import (
 )
 from derive.claims._gates import Units, sided, through_gates
 from derive.kernel.rules import Theorem
-from derive.language import GradientIs, dims, forall, index, plus, relu, tensor, times, total
+from derive.language import GradientIs, dims, forall, index, over, plus, relu, tensor, times, total
 from derive.prover import Prover
 
 ORDER = 74
@@ -118,8 +119,9 @@ def off_the_kink(rng: np.random.Generator, tokens: int, w: Any) -> Any:
 
 
 def claim(
-    name: str, title: str, formula: str, goal: GradientIs, which: str, remark: str = ""
-) -> Claim:
+    name: str, title: str, formula: str, goal: GradientIs, which: str, remark: str = "",
+    mistakes: Mistakes | None = None,
+) -> Claim:  # fmt: skip
     """A gradient that passes the hidden units."""
     return backward_claim(
         f"feed-forward-{name}", f"Feed-forward network: backward to {title}",
@@ -127,7 +129,7 @@ def claim(
         r"$D = M \odot G\,W_2^\top$ for the gradient by what the hidden units receive; $M$ is 1 "
         "where that is positive, and 0 elsewhere.",
         goal, prove_through(goal), draw(which), given=(BEHIND,), premise=OFF_THE_KINK,
-        remark=remark,
+        mistakes=mistakes, remark=remark,
     )  # fmt: skip
 
 
@@ -135,13 +137,18 @@ INPUT = claim(
     "input", "the input", r"D\,W_1^\top",
     GradientIs(LOSS, X, (r, a), total(times(D[r, j], W_1[a, j]), j)), "x",
     "At a kink ReLU has no derivative, and the implementation takes the gate to be 0 there.",
+    lambda: (
+        ("the gates are left out",
+         total(times(W_1[a, j], total(times(G[r, b], W_2[j, b]), b)), j)),
+    ),
 )  # fmt: skip
 FIRST_WEIGHT = claim(
     "first-weight", "$W_1$", r"X^\top D",
     GradientIs(LOSS, W_1, (a, j), total(times(X[t, a], D[t, j]), t)), "w_1",
 )  # fmt: skip
 FIRST_BIAS = claim(
-    "first-bias", "$b_1$", r"1^\top D", GradientIs(LOSS, b_1, j, total(D[t, j], t)), "b_1"
+    "first-bias", "$b_1$", r"1^\top D", GradientIs(LOSS, b_1, j, total(D[t, j], t)), "b_1",
+    mistakes=lambda: (("the mean over the tokens", over(total(D[t, j], t), n)),),
 )  # fmt: skip
 SECOND_WEIGHT_GOAL = GradientIs(LOSS, W_2, (j, b), total(times(H[t, j], G[t, b]), t))
 SECOND_WEIGHT = backward_claim(

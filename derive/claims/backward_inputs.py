@@ -65,6 +65,10 @@ EMBEDDING = backward_claim(
     "the number $w$, times the scale.",
     EMBEDDING_GOAL, by_table(EMBEDDING_GOAL, "the output is linear in the table",
                              "the deltas leave the tokens with this number"), draw_embedding,
+    mistakes=lambda: (
+        ("the scale is forgotten", total(times(delta(w, C[t]), G[t, a]), t)),
+        ("every row gets all cotangents", times(scale, total(G[t, a], t))),
+    ),
     remark="A token that occurs twice counts twice.",
 )  # fmt: skip
 
@@ -160,6 +164,10 @@ ROTARY = backward_claim(
     ROTARY_GOAL, by_table(ROTARY_GOAL, "the encoding is linear in every pair",
                           r"the deltas leave one pair, and $\cos(-\theta) = \cos\theta$, "
                           r"$\sin(-\theta) = -\sin\theta$"), draw_rotary,
+    mistakes=lambda: (
+        ("turned on in place of back",
+         total(times(turn(theta[t, p], g, e), H[t, p, e]), e)),
+    ),
     remark="It holds for any angles, and so for both layouts of the pairs.",
 )  # fmt: skip
 

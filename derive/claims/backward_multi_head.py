@@ -18,6 +18,7 @@ from derive.claim import Claim, Given, Notation, Script
 from derive.claims._backward import (
     Case,
     Draw,
+    Mistakes,
     backward_claim,
     by_name,
     by_table,
@@ -344,6 +345,7 @@ class Argument:
     value: Any
     which: str | int
     remark: str = ""
+    mistakes: Mistakes | None = None
 
     @property
     def goal(self) -> GradientIs:
@@ -358,6 +360,7 @@ class Argument:
             f"`multi_head_attention_vjp` returns ${self.formula}$ as the gradient by {self.title}."
             + told,
             self.goal, proof(self.goal), draw(self.which), given=given, remark=self.remark,
+            mistakes=self.mistakes, only_in_numbers=True,
         )  # fmt: skip
 
 
@@ -395,7 +398,10 @@ QUERY_CLAIMS = (
     of_queries(
         lambda i, t, s: times(delta(i, j), Q[t, a], CROSS.k[i, s, c]),
         Argument("query-weight", "$W^Q_i$", r"Q^\top q'_i", W_Q, (j, a, c),
-                 total(times(Q[t, a], by_q[j, t, c]), t), "w_q"),
+                 total(times(Q[t, a], by_q[j, t, c]), t), "w_q", mistakes=lambda: (
+                     ("all heads share one gradient",
+                      total(times(Q[t, a], by_q[i, t, c]), i, t)),
+                 )),
     ),
     of_queries(
         lambda i, t, s: times(delta(i, j), CROSS.k[i, s, c]),
@@ -405,7 +411,10 @@ QUERY_CLAIMS = (
     of_queries(
         lambda i, t, s: times(delta(t, r), total(times(W_Q[i, a, c], CROSS.k[i, s, c]), c)),
         Argument("query-input", "the input of the queries", r"\sum_i q'_i {W^Q_i}^\top", Q, (r, a),
-                 total(times(by_q[i, r, c], W_Q[i, a, c]), i, c), 0),
+                 total(times(by_q[i, r, c], W_Q[i, a, c]), i, c), 0, mistakes=lambda: (
+                     ("only the first head passes something back",
+                      total(times(by_q[0, r, c], W_Q[0, a, c]), c)),
+                 )),
     ),
 )  # fmt: skip
 
@@ -474,6 +483,13 @@ SELF_INPUT = backward_claim(
     "`self_attention_vjp` returns as the gradient by $X$, which is the input of queries, keys and "
     "values at once, the sum of what the three pass back.",
     SELF_GOAL, through_scores(SELF, SELF_GOAL, self_change, 8, 7, 6, 5), draw_self,
+    mistakes=lambda: (
+        ("the path through the keys is forgotten",
+         plus(*(SELF_GOAL.args[3].args[path] for path in (0, 2)))),
+        ("the path through the values is forgotten",
+         plus(*(SELF_GOAL.args[3].args[path] for path in (0, 1)))),
+    ),
+    only_in_numbers=True,
     given=(*SELF.forward(), BY_HEADS, SELF.by_scores(), *SELF.backward()),
 )  # fmt: skip
 

@@ -154,6 +154,18 @@ RMS = Norm(
     shifted=False,
     remark="No mean is taken out, since none was subtracted.",
 )  # fmt: skip
+
+
+def mistakes_by_input(norm: Norm) -> tuple[tuple[str, Any], ...]:
+    """What is easily forgotten, or taken from another norm."""
+    if norm is RMS:
+        return (("a mean is taken out", without_mean(N[r, b])),)
+    no_mean = over(minus(inner(b), along(N[r, b])), s[r])
+    first_only = over(minus(inner(b), mean(inner(c))), s[r])
+    out = (("the mean is not taken out", no_mean), ("only the mean is taken out", first_only))
+    return (("the formula of the other form", INSIDE.by_input), *out) if norm is OUTSIDE else out
+
+
 NOT_CONSTANT = forall(t, less(0, sigma[t]))
 
 # ---------------------------------------------------------------------- proofs
@@ -276,6 +288,7 @@ def by_input(norm: Norm) -> Claim:
         rf"means over the features: {norm.formula}.",
         goal, prove_input(norm, goal), draw(norm, 0),
         given=norm.names, premise=NOT_CONSTANT if norm is OUTSIDE else None, defined=DEFINED,
+        mistakes=lambda: mistakes_by_input(norm),
         remark=norm.remark,
     )  # fmt: skip
 
@@ -287,6 +300,10 @@ def by_gamma(norm: Norm) -> Claim:
         rf"`{norm.function}_vjp` returns as the gradient by $\gamma$, for {norm.says}, the sum "
         "over all rows of cotangent times normalised row.",
         goal, prove_gamma(norm, goal), draw(norm, 1), given=norm.names, defined=DEFINED,
+        mistakes=lambda: (
+            ("the input is not normalised", total(times(G[t, b], X[t, b]), t)),
+            ("the mean over the rows", over(total(times(G[t, b], N[t, b]), t), n)),
+        ),
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from derive.claim import Claim, Given
-from derive.claims._backward import Case, Draw, backward_claim, by_table, paired
+from derive.claims._backward import Case, Draw, Mistakes, backward_claim, by_table, paired
 from derive.evaluate import Smooth
 from derive.language import (
     Differentiable,
@@ -124,13 +124,14 @@ def draw(kind: str) -> Draw:
 
 def claim(
     kind: str, title: str, says: str, output: Entry, value: Any, given: tuple[Given, ...],
-    remark: str = "",
+    mistakes: Mistakes,
 ) -> Claim:  # fmt: skip
     goal = GradientIs(total(times(g[i], output(i)), i), x, o, value)
     return backward_claim(
         f"{kind.replace('_', '-')}-input", f"{title}: backward to the input",
         f"`{kind}_vjp` returns as the gradient by $x$ {says}.",
-        goal, by_table(goal, "sum and chain rule", DELTAS), draw(kind), given=given, remark=remark,
+        goal, by_table(goal, "sum and chain rule", DELTAS), draw(kind), given=given,
+        mistakes=mistakes,
     )  # fmt: skip
 
 
@@ -138,6 +139,7 @@ RESIDUAL = claim(
     "residual", "Residual block", "the cotangent plus what the sublayer passes back", added,
     plus(g[o], back(f, x, g.__getitem__, o, k)),
     (smooth(f, x, "the sublayer is differentiable at $x$"),),
+    lambda: (("the path past the sublayer is forgotten", back(f, x, g.__getitem__, o, k)),),
 )  # fmt: skip
 POST_NORM = claim(
     "post_norm", "Post-norm block",
@@ -148,6 +150,7 @@ POST_NORM = claim(
         smooth(f, x, "the sublayer is differentiable at $x$"),
         smooth(norm, added, "and the norm at $x + f(x)$"),
     ),
+    lambda: (("one path passes the norm by", plus(g[o], back(f, x, behind_norm, o, j))),),
 )  # fmt: skip
 PRE_NORM = claim(
     "pre_norm", "Pre-norm block",
@@ -158,6 +161,7 @@ PRE_NORM = claim(
         smooth(norm, x, "the norm is differentiable at $x$"),
         smooth(f, normed, "and the sublayer at the normed $x$"),
     ),
+    lambda: (("the norm is forgotten on the way back", plus(g[o], behind_branch(o))),),
 )  # fmt: skip
 
 CLAIMS = (RESIDUAL, POST_NORM, PRE_NORM)

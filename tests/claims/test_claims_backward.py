@@ -165,6 +165,13 @@ def told(name: str, value: Any, script: Scripts | None = None) -> tuple[Claim, C
     return claim, replace(claim, statement=statement, proof=proof)
 
 
+def slip(name: str, says: str, script: Scripts) -> tuple[Claim, Claim]:
+    """A mistake that the claim itself names."""
+    (statement,) = (m.twin.trials.args[0] for m in CLAIMS[name].mutations() if m.says == says)
+    goal = statement.args[1] if isinstance(statement, sp.Implies) else statement
+    return told(name, goal.args[3], script)
+
+
 def table(*using: int) -> Scripts:
     return lambda goal: by_table(goal, "derivative", "equation", *using)
 
@@ -272,20 +279,19 @@ MUTANTS = {
         "grouped-query-attention-queries",
         total(times(Q.D[Q.p, Q.q, Q.t, Q.s], Q.K[Q.p, Q.s, Q.c]), Q.s), table(1, 0),
     ),
-    "embedding: without the scale": told(
-        "embedding", total(times(delta(I.w, I.C[I.t]), I.G[I.t, I.a]), I.t), table()
+    "embedding: without the scale": slip(
+        "embedding", "the scale is forgotten", table()
     ),
-    "embedding: every token": told(
-        "embedding", times(I.scale, total(I.G[I.t, I.a], I.t)), table()
+    "embedding: every token": slip(
+        "embedding", "every row gets all cotangents", table()
     ),
     "tied: a sign": told("tied-logits-table", times(-1, I.LOGITS_TABLE.args[3]), table()),
     "tied: one token": told("tied-logits-table", times(I.L[0, I.w], I.X[0, I.a]), table()),
     "tied: one row of the table": told(
         "tied-logits-input", times(I.L[I.r, 0], I.E[0, I.a]), table()
     ),
-    "rotary: not turned back": told(
-        "rotary-encoding",
-        total(times(I.turn(I.theta[I.t, I.p], I.g, I.e), I.H[I.t, I.p, I.e]), I.e), table(),
+    "rotary: not turned back": slip(
+        "rotary-encoding", "turned on in place of back", table()
     ),
     "rotary: not turned": told("rotary-encoding", I.H[I.t, I.p, I.g], table()),
     "rotary: turned twice": told(
@@ -294,14 +300,18 @@ MUTANTS = {
         table(),
     ),
     "relu: the gate left out": told("relu", E.g[E.j], lambda _: E.prove_relu),
-    "relu: turned round": told("relu", times(1 - E.M[E.j], E.g[E.j]), lambda _: E.prove_relu),
+    "relu: turned round": slip(
+        "relu", "the gate turned round", lambda _: E.prove_relu
+    ),
     "sigmoid: not times the other side": told(
         "sigmoid", times(E.g[E.j], E.P[E.j]), activation(E.itself)
     ),
     "sigmoid: a sign": told(
         "sigmoid", times(-1, E.g[E.j], E.P[E.j], E.R[E.j]), activation(E.itself)
     ),
-    "silu: the sigmoid alone": told("silu", times(E.g[E.j], E.P[E.j]), activation(E.itself)),
+    "silu: the sigmoid alone": slip(
+        "silu", "the sigmoid is taken for a constant", activation(E.itself)
+    ),
     "silu: both sides exchanged": told(
         "silu", times(E.g[E.j], E.R[E.j], plus(1, times(E.x[E.j], E.P[E.j]))), activation(E.itself)
     ),
@@ -320,12 +330,14 @@ MUTANTS = {
         times(E.g[E.j], plus(E.P[E.j], times(E.x[E.j], E.P[E.j], E.R[E.j], E.SLOPE, E.half))),
         lambda _: E.prove_gelu,
     ),
-    "softmax: no mean": told("softmax", times(B.P[t, j], B.G[t, j]), table(0)),
+    "softmax: no mean": slip(
+        "softmax", "no mean of the cotangent is taken away", table(0)
+    ),
     "softmax: a sign": told(
         "softmax", times(B.P[t, j], plus(B.G[t, j], mean(i))), table(0)
     ),
-    "softmax: a plain mean": told(
-        "softmax", times(B.P[t, j], minus(B.G[t, j], over(total(B.G[t, i], i), B.m))), table(0)
+    "softmax: a plain mean": slip(
+        "softmax", "the mean is a plain one", table(0)
     ),
     "softmax: mean over rows": told(
         "softmax",
@@ -344,11 +356,11 @@ MUTANTS = {
     "cross-entropy: a sign": told(
         "cross-entropy", times(-1, value_of("cross-entropy")), lambda _: B.prove_class
     ),
-    "cross-entropy: no weight": told(
-        "cross-entropy", minus(B.P[t, j], delta(j, B.C[t])), lambda _: B.prove_class
+    "cross-entropy: no weight": slip(
+        "cross-entropy", "the weights of the tokens are left out", lambda _: B.prove_class
     ),
-    "cross-entropy: divided by the tokens": told(
-        "cross-entropy", over(value_of("cross-entropy"), B.n), lambda _: B.prove_class
+    "cross-entropy: divided by the tokens": slip(
+        "cross-entropy", "divided by the number of tokens once more", lambda _: B.prove_class
     ),
     "cross-entropy: the probability alone": told(
         "cross-entropy", times(B.w[t], B.P[t, j]), lambda _: B.prove_class
@@ -361,10 +373,12 @@ MUTANTS = {
         "cross-entropy-distribution",
         times(B.w[t], B.P[t, j], minus(B.P[t, j], B.Y[t, j])), lambda _: B.prove_distribution,
     ),
-    "linear: mean over the rows": told(
-        "linear-bias", over(total(B.H[t, B.b], t), B.n), table()
+    "linear: mean over the rows": slip(
+        "linear-bias", "the mean over the rows", table()
     ),
-    "linear: one row only": told("linear-bias", B.H[0, B.b], table()),
+    "linear: one row only": slip(
+        "linear-bias", "the first row only", table()
+    ),
     "linear: weight from one row": told(
         "linear-weight", times(B.X[0, B.a], B.H[0, B.b]), table()
     ),
@@ -377,12 +391,11 @@ MUTANTS = {
         over(minus(N.inner(N.b), N.along(over(CENTRED, N.sigma[N.r]))), N.s[N.r]),
         norm_input(OUTSIDE),
     ),
-    "outside: no second term": told(
-        "layer-norm-outside-input",
-        over(minus(N.inner(N.b), N.mean(N.inner(N.c))), N.s[N.r]), norm_input(OUTSIDE),
+    "outside: no second term": slip(
+        "layer-norm-outside-input", "only the mean is taken out", norm_input(OUTSIDE)
     ),
-    "outside: the formula of the other form": told(
-        "layer-norm-outside-input", INSIDE.by_input, norm_input(OUTSIDE)
+    "outside: the formula of the other form": slip(
+        "layer-norm-outside-input", "the formula of the other form", norm_input(OUTSIDE)
     ),
     "outside: no gamma": told(
         "layer-norm-outside-input",
@@ -412,17 +425,19 @@ MUTANTS = {
         ),
         norm_input(INSIDE),
     ),
-    "rms: a mean is taken out": told("rms-norm-input", INSIDE.by_input, norm_input(RMS)),
+    "rms: a mean is taken out": slip(
+        "rms-norm-input", "a mean is taken out", norm_input(RMS)
+    ),
     "rms: no second term": told(
         "rms-norm-input", over(N.inner(N.b), N.s[N.r]), norm_input(RMS)
     ),
-    "gamma: not normalised": told(
-        "layer-norm-inside-gamma", total(times(N.G[N.t, N.b], N.X[N.t, N.b]), N.t),
-        lambda goal: N.prove_gamma(INSIDE, goal),
+    "gamma: not normalised": slip(
+        "layer-norm-inside-gamma", "the input is not normalised",
+        lambda goal: N.prove_gamma(INSIDE, goal)
     ),
-    "gamma: mean over the rows": told(
-        "layer-norm-outside-gamma", over(value_of("layer-norm-outside-gamma"), N.n),
-        lambda goal: N.prove_gamma(OUTSIDE, goal),
+    "gamma: mean over the rows": slip(
+        "layer-norm-outside-gamma", "the mean over the rows",
+        lambda goal: N.prove_gamma(OUTSIDE, goal)
     ),
     "gamma: the last row": told(
         "rms-norm-gamma", times(N.G[N.n - 1, N.b], N.N[N.n - 1, N.b]),
@@ -431,18 +446,14 @@ MUTANTS = {
     "beta: times gamma": told(
         "layer-norm-inside-beta", total(times(N.gamma[N.b], N.G[N.t, N.b]), N.t), table()
     ),
-    "attention: not scaled": told(
-        "attention-queries", total(times(A.D[A.r, A.i], A.K[A.i, A.e]), A.i),
-        attention(False, 1, 0),
+    "attention: not scaled": slip(
+        "attention-queries", "not divided by the root", attention(False, 1, 0)
     ),
-    "attention: the other width": told(
-        "attention-queries",
-        over(total(times(A.D[A.r, A.i], A.K[A.i, A.e]), A.i), sp.sqrt(A.d_v)),
-        attention(False, 1, 0),
+    "attention: the other width": slip(
+        "attention-queries", "the root of the wrong width", attention(False, 1, 0)
     ),
-    "attention: by the width itself": told(
-        "attention-keys", over(total(times(A.D[A.t, A.k], A.Q[A.t, A.e]), A.t), A.d_k),
-        attention(False, 1, 0),
+    "attention: by the width itself": slip(
+        "attention-keys", "divided by the width", attention(False, 1, 0)
     ),
     "attention: past the softmax": told(
         "attention-keys",
@@ -457,8 +468,8 @@ MUTANTS = {
         ),
         attention(False, 1, 0),
     ),
-    "attention: one query only": told(
-        "attention-values", times(A.A[0, A.k], A.G[0, A.c]), attention(False, 0)
+    "attention: one query only": slip(
+        "attention-values", "the weights of the first query", attention(False, 0)
     ),
     "attention: a factor": told(
         "attention-values", times(2, A.BY_VALUE), attention(False, 0)
@@ -479,13 +490,12 @@ MUTANTS = {
         "multi-head-query-weight", times(-1, value_of("multi-head-query-weight")),
         scores(in_query_weight),
     ),
-    "multi-head: all heads in one matrix": told(
-        "multi-head-query-weight",
-        total(times(M.Q[M.t, M.a], M.by_q[M.i, M.t, M.c]), M.t, M.i), scores(in_query_weight),
+    "multi-head: all heads in one matrix": slip(
+        "multi-head-query-weight", "all heads share one gradient", scores(in_query_weight)
     ),
-    "multi-head: one head for the input": told(
-        "multi-head-query-input", total(times(M.by_q[0, M.r, M.c], M.W_Q[0, M.a, M.c]), M.c),
-        scores(in_query_input),
+    "multi-head: one head for the input": slip(
+        "multi-head-query-input", "only the first head passes something back",
+        scores(in_query_input)
     ),
     "multi-head: not scaled": told(
         "multi-head-key-weight", times(sp.sqrt(M.d_k), value_of("multi-head-key-weight")),
@@ -511,20 +521,14 @@ MUTANTS = {
     "multi-head: no sum in the bias": told(
         "multi-head-output-bias", M.G[0, M.o], table()
     ),
-    "self-attention: not through the keys": told(
-        "self-attention-input", plus(*(value_of("self-attention-input").args[k] for k in (0, 2))),
-        self_scores,
+    "self-attention: not through the keys": slip(
+        "self-attention-input", "the path through the keys is forgotten", self_scores
     ),
-    "self-attention: not through the values": told(
-        "self-attention-input", plus(*(value_of("self-attention-input").args[k] for k in (0, 1))),
-        self_scores,
+    "self-attention: not through the values": slip(
+        "self-attention-input", "the path through the values is forgotten", self_scores
     ),
-    "feed-forward: no gates": told(
-        "feed-forward-input",
-        total(
-            times(F.W_1[F.a, F.j], total(times(F.G[F.r, F.b], F.W_2[F.j, F.b]), F.b)), F.j
-        ),
-        F.prove_through,
+    "feed-forward: no gates": slip(
+        "feed-forward-input", "the gates are left out", F.prove_through
     ),
     "feed-forward: gates turned round": told(
         "feed-forward-first-bias",
@@ -541,8 +545,8 @@ MUTANTS = {
     "feed-forward: before the gates": told(
         "feed-forward-second-weight", total(times(F.received(F.t), F.G[F.t, F.b]), F.t), table(0)
     ),
-    "residual: without the branch past it": told(
-        "residual-input", R.back(R.f, R.x, R.g.__getitem__, R.o, R.k), table()
+    "residual: without the branch past it": slip(
+        "residual-input", "the path past the sublayer is forgotten", table()
     ),
     "residual: the branch turned round": told(
         "residual-input",
@@ -551,12 +555,11 @@ MUTANTS = {
     "post-norm: the norm left out": told(
         "post-norm-input", value_of("residual-input"), table()
     ),
-    "post-norm: past the norm": told(
-        "post-norm-input",
-        plus(R.g[R.o], R.back(R.f, R.x, R.behind_norm, R.o, R.j)), table(),
+    "post-norm: past the norm": slip(
+        "post-norm-input", "one path passes the norm by", table()
     ),
-    "pre-norm: the norm left out": told(
-        "pre-norm-input", plus(R.g[R.o], R.behind_branch(R.o)), table()
+    "pre-norm: the norm left out": slip(
+        "pre-norm-input", "the norm is forgotten on the way back", table()
     ),
 }  # fmt: skip
 SLOW = ("multi-head", "self-attention")
