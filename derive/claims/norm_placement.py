@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Claim, Correction, Example, Given, Script
+from derive.claim import Claim, Correction, Example, Given, Mutation, Script
 from derive.claims import DERIVATIONS, INTERVIEW
 from derive.claims._norms import (
     OUTSIDE,
@@ -239,21 +239,70 @@ def prove_post_jacobian(p: Prover) -> Theorem:
     return p.suppose(less(0, sigma), then, r"suppose that $x + f(x)$ is not constant")
 
 
-def twin_post_jacobian(rng: np.random.Generator) -> Iterator[Trial]:
+Block = Callable[..., Any]
+
+
+def twin_post_jacobian(
+    rng: np.random.Generator, behind: Sublayer | None = None, forward: Block | None = None
+) -> Iterator[Trial]:
+    """The norm of the backward pass, and the whole forward pass, may be others."""
     from numeric import post_norm, post_norm_vjp
 
     branch, norm = branch_and_norm()
     for width, row, weight, weights, cotangent in blocks(rng):
         factor = post_factor(row, weight, weights)
-        got = post_norm_vjp(branch, norm, row[None], weight, weights, cotangent[None])[0][0]
+        arguments = row[None], weight, weights, cotangent[None]
+        got = post_norm_vjp(branch, behind or norm, *arguments)[0][0]
         yield agree(got, cotangent @ factor, f"backward, width {width}")
         steps = row + 1e-30j * np.eye(width)
-        columns = [post_norm(branch, norm, r[None], weight, weights)[0].imag for r in steps]
+        compute = forward or post_norm
+        columns = [compute(branch, norm, r[None], weight, weights)[0].imag for r in steps]
         yield agree(np.transpose(columns) / 1e-30, factor, f"steps, width {width}")
         without = np.eye(width) + tanh_jacobian(row, weight)
         yield differs(factor, without, by=1e-2, what="the norm forgotten")
         at_input = weights[0][:, None] * norm_jacobian(row) @ without
         yield differs(factor, at_input, by=1e-3, what="the norm differentiated at x")
+
+
+def norm_without_backward() -> Sublayer:
+    from numeric import Sublayer
+
+    norm = branch_and_norm()[1]
+    return Sublayer(norm.forward, lambda rows, weights, cotangent: (cotangent, weights))
+
+
+def norm_then_add(branch: Sublayer, norm: Sublayer, rows: Any, weight: Any, weights: Any) -> Any:
+    """LN(x) + f(x)."""
+    return norm.forward(rows, weights) + branch.forward(rows, weight)
+
+
+def post_mutations() -> tuple[Mutation, ...]:
+    """In the statements the branch is f(x) = W x, and gamma is 1."""
+    in_front = plus(normalised(OUTSIDE, at(x), a), linear(at(x))(a))
+    return (
+        Mutation(
+            r"the gradient does not pass LayerNorm: the factor is $I + J_f$ alone",
+            statement=GradientIs(
+                normalised(OUTSIDE, linear_sum, a), x, b, plus(one(a, b), W[a, b])
+            ),
+            given=(Given(less(0, epsilon)),),
+            counterexample=Example({d: 2, a: 0, x: [1, -1], W: [[0, 0], [0, 0]], epsilon: 1}),
+            twin=Twin(
+                "`post_norm_vjp` of a norm that passes gradients on as they are",
+                lambda rng: twin_post_jacobian(rng, behind=norm_without_backward()),
+            ),
+        ),
+        Mutation(
+            r"the norm stands in front of the sum: $\mathrm{LN}(x) + f(x)$",
+            statement=equal(normalised(OUTSIDE, linear_sum, a), in_front),
+            given=(Given(less(0, epsilon)),),
+            counterexample=Example({d: 2, a: 0, x: [1, -1], W: [[1, 0], [0, 1]], epsilon: 1}),
+            twin=Twin(
+                r"complex steps through $\mathrm{LN}(x) + f(x)$",
+                lambda rng: twin_post_jacobian(rng, forward=norm_then_add),
+            ),
+        ),
+    )
 
 
 POST_JACOBIAN = Claim(
@@ -272,6 +321,7 @@ POST_JACOBIAN = Claim(
     defined=defined,
     twin=Twin("`post_norm` around a tanh branch, by its vjp and by complex steps",
               twin_post_jacobian),
+    mutations=post_mutations,
     remark=r"$\mu$, $\sigma$ and $s$ belong to $x + f(x)$. The branch has to keep the width, or "
     r"the sum means nothing.",
     expected=Verdict.PROVED,
@@ -322,13 +372,14 @@ def prove_pre_jacobian(p: Prover) -> Theorem:
     return p.suppose(less(0, sigma), then, r"suppose that $x$ is not constant")
 
 
-def twin_pre_jacobian(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_pre_jacobian(rng: np.random.Generator, backward: Block | None = None) -> Iterator[Trial]:
     from numeric import pre_norm, pre_norm_vjp
 
     branch, norm = branch_and_norm()
     for width, row, weight, weights, cotangent in blocks(rng):
         factor = pre_factor(row, weight, weights)
-        got = pre_norm_vjp(branch, norm, row[None], weight, weights, cotangent[None])[0][0]
+        arguments = row[None], weight, weights, cotangent[None]
+        got = (backward or pre_norm_vjp)(branch, norm, *arguments)[0][0]
         yield agree(got, cotangent @ factor, f"backward, width {width}")
         steps = row + 1e-30j * np.eye(width)
         columns = [pre_norm(branch, norm, r[None], weight, weights)[0].imag for r in steps]
@@ -337,6 +388,44 @@ def twin_pre_jacobian(rng: np.random.Generator) -> Iterator[Trial]:
         at_input = np.eye(width) + tanh_jacobian(row, weight) @ scaled
         yield differs(factor, at_input, by=1e-3, what="the branch differentiated at x")
         yield differs(factor, factor - np.eye(width), by=0.9, what="the identity forgotten")
+
+
+def branch_at_input(
+    branch: Sublayer, norm: Sublayer, rows: Any, weight: Any, weights: Any, cotangent: Any
+) -> tuple[Any, ...]:
+    """The backward pass of Pre-LN, with the branch differentiated at x."""
+    through, by_weight = branch.vjp(rows, weight, cotangent)
+    by_rows, by_weights = norm.vjp(rows, weights, through)
+    return cotangent + by_rows, by_weight, by_weights
+
+
+def pre_mutations() -> tuple[Mutation, ...]:
+    """In the statements the branch squares every component, and gamma is 1."""
+    block = plus(x[a], square(normalised(OUTSIDE, at(x), a)))
+
+    def claimed(identity: Any, point: Any) -> Any:
+        value = plus(identity, times(2, point, jacobian(OUTSIDE, a, b)))
+        return implies(less(0, sigma), GradientIs(block, x, b, value))
+
+    unit = Example({d: 2, a: 0, x: [1, -1], mu: 0, sigma: 1, epsilon: 1, s: 2})
+    return (
+        Mutation(
+            r"the branch is differentiated at $x$, not at $\mathrm{LN}(x)$",
+            statement=claimed(one(a, b), x[a]),
+            given=PRE_STATISTICS,
+            counterexample=unit,
+            twin=Twin(
+                "a backward pass whose branch is differentiated at $x$",
+                lambda rng: twin_pre_jacobian(rng, branch_at_input),
+            ),
+        ),
+        Mutation(
+            "the identity is forgotten",
+            statement=claimed(0, over(centred(a), s)),
+            given=PRE_STATISTICS,
+            counterexample=unit,
+        ),
+    )
 
 
 PRE_JACOBIAN = Claim(
@@ -357,6 +446,7 @@ PRE_JACOBIAN = Claim(
     defined=defined,
     twin=Twin("`pre_norm` around a tanh branch, by its vjp and by complex steps",
               twin_pre_jacobian),
+    mutations=pre_mutations,
     remark=r"The derivative of the branch is taken at LayerNorm(x), not at $x$; the identity "
     r"stands outside of it.",
     expected=Verdict.PROVED,
@@ -673,11 +763,14 @@ def prove_arrives(p: Prover) -> Theorem:
     )
 
 
-def twin_arrives(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_arrives(
+    rng: np.random.Generator, placed: tuple[Block, Block] | None = None
+) -> Iterator[Trial]:
+    """The forward and backward pass of the blocks, if they are not Pre-LN."""
     from numeric import pre_norm, pre_norm_vjp
 
     for drawn in stacks(rng):
-        states, found = through_stack(pre_norm, pre_norm_vjp, drawn)
+        states, found = through_stack(*(placed or (pre_norm, pre_norm_vjp)), drawn)
         added = np.zeros_like(found[-1])
         layers = zip(states[:-1], drawn[1], drawn[2], found[1:], strict=True)
         for point, weight, scales, gradient in layers:
@@ -689,6 +782,29 @@ def twin_arrives(rng: np.random.Generator) -> Iterator[Trial]:
             yield differs(found[0], found[-1], by=0.9 * gap, what="nothing passes LayerNorm")
 
 
+def direct_mutations() -> tuple[Mutation, ...]:
+    def behind_the_sum(rng: np.random.Generator) -> Iterator[Trial]:
+        from numeric import post_norm, post_norm_vjp
+
+        yield from twin_arrives(rng, (post_norm, post_norm_vjp))
+
+    halves = {
+        d: 1, L: 1, Ns: T.Lam(3, T.num(Fraction(1, 2))), Js: T.Lam(3, T.num(3)),
+        gs: T.Lam(2, T.fn("rpow", T.num(Fraction(1, 2)), T.bound(1))),
+    }  # fmt: skip
+    return (
+        Mutation(
+            "the norm stands behind the sum, as in Post-LN",
+            given=(POST_GRADIENTS,),
+            counterexample=Example(halves),
+            twin=Twin(
+                "gradients in front of stacks of Post-LN blocks, and what the branches add",
+                behind_the_sum,
+            ),
+        ),
+    )
+
+
 DIRECT = Claim(
     id="norm-placement/pre-ln-direct-path",
     title="In Pre-LN the last gradient arrives at the first input unchanged, with something added",
@@ -698,6 +814,7 @@ DIRECT = Claim(
     proof=prove_arrives,
     twin=Twin("gradients in front of stacks of Pre-LN blocks, and what the branches add",
               twin_arrives),
+    mutations=direct_mutations,
     remark=r"In rows: $g_0 = g_L + \sum_{k<L} g_{k+1} J_k N_k$. The first term passes no "
     r"LayerNorm inside the stack; one behind the stack, as models with Pre-LN have it, has "
     r"changed $g_L$ before.",
@@ -994,11 +1111,13 @@ def shrinking_path(rng: np.random.Generator, width: int, depth: int) -> tuple[An
     return rows, cotangent, gradient[0]
 
 
-def twin_path(rng: np.random.Generator) -> Iterator[Trial]:
+def twin_path(rng: np.random.Generator, *, unchanged: bool = False) -> Iterator[Trial]:
     for width, depth in ((2, 1), (3, 4), (5, 0), (7, 12)):
         rows, cotangent, left = shrinking_path(rng, width, depth)
         least = rows.std(axis=1).min() if depth else 1.0
         ratio = np.linalg.norm(left) / np.linalg.norm(cotangent)
+        if unchanged:
+            yield agree(ratio, 1.0, f"{depth} norms, width {width}")
         yield below(ratio, least**-depth, f"{depth} norms, width {width}")
         yield below(ratio, 2 ** (-depth / 2), f"half a power of two for each of {depth} norms")
         if depth:
@@ -1006,6 +1125,23 @@ def twin_path(rng: np.random.Generator) -> Iterator[Trial]:
 
 
 PATH_LOSES = at_most(length_of(ps, L), length_of(ps, 0))
+
+
+def path_mutations() -> tuple[Mutation, ...]:
+    return (
+        Mutation(
+            "the path past the branches has norm 1, as in Pre-LN",
+            statement=equal(length_of(ps, L), length_of(ps, 0)),
+            counterexample=POST_PATH.counterexample,
+            twin=Twin(
+                "lengths of gradients behind Post-LN blocks whose branch does nothing, against "
+                "those in front of them",
+                lambda rng: twin_path(rng, unchanged=True),
+            ),
+        ),
+    )
+
+
 POST_PATH = Claim(
     id="norm-placement/post-ln-identity-path",
     title="Does the path past the branches keep a gradient in Post-LN?",
@@ -1031,6 +1167,7 @@ POST_PATH = Claim(
     correction=Correction(DIVIDED, prove_divided, given=PATH, defined=defined_by(learn_layers)),
     defined=defined_by(learn_layers),
     twin=Twin("lengths of gradients behind Post-LN blocks whose branch does nothing", twin_path),
+    mutations=path_mutations,
     remark=r"$p_l$ is the gradient by $x_l$, as far as it has passed no branch, with "
     r"$\gamma = 1$. In Pre-LN the corresponding path is $p_l = p_{l+1}$, so that $p_0 = p_L$.",
     expected=Verdict.REFUTED,

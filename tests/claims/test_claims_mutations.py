@@ -49,10 +49,13 @@ AT_LEAST = {
     "B02": 2,  # the second axis where there are axes in front; the first one
     "B03": 1,  # rows and columns exchanged
     "B04": 3,  # the root taken for the width; variance 1 expected of it
+    "A28": 3,  # the gradient that passes no norm; the norm in front of the sum
     "A29": 4,  # (I + J) g; 1 in every entry; the +1 forgotten; factors in the other order
     "A30": 6,  # f(x) = -x; a lower bound of 1
     "A31": 9,  # the other form's backward pass; d - 1 for d; the mean term forgotten
     "A32": 2,  # along axis 0; gradients through other tokens
+    "A33": 2,  # the branch differentiated at x
+    "A34": 2,  # an identity path of norm 1 in Post-LN; a direct path through it
     "B05": 3,  # columns dealt out; the input split before a projection by any matrix
     "B06": 2,  # one softmax for all heads; the weights of one head for all
     "B07": 3,  # reshaped at once; columns dealt out
