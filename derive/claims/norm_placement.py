@@ -770,7 +770,8 @@ def twin_arrives(
     from numeric import pre_norm, pre_norm_vjp
 
     for drawn in stacks(rng):
-        states, found = through_stack(*(placed or (pre_norm, pre_norm_vjp)), drawn)
+        forward, backward = placed or (pre_norm, pre_norm_vjp)
+        states, found = through_stack(forward, backward, drawn)
         added = np.zeros_like(found[-1])
         layers = zip(states[:-1], drawn[1], drawn[2], found[1:], strict=True)
         for point, weight, scales, gradient in layers:
