@@ -557,6 +557,65 @@ ATTENTION = [
     ),
 ]
 
+BLOCKWISE = [
+    Planted(
+        "what was mixed so far is not scaled to the new maximum",
+        "blockwise_attention",
+        "_forward",
+        "kept * mixed[at] + ",
+        "mixed[at] + ",
+        "blockwise::test_scores_beyond_the_range_of_exp_and_rising_or_falling_from_block_to_block",
+    ),
+    Planted(
+        "the sum so far is not scaled to the new maximum",
+        "blockwise_attention",
+        "_forward",
+        "kept * total[at]",
+        "total[at]",
+        "blockwise::test_scores_beyond_the_range_of_exp_and_rising_or_falling_from_block_to_block",
+    ),
+    Planted(
+        "the maximum of the last block only",
+        "blockwise_attention",
+        "_forward",
+        "np.maximum(largest[at], scores.max(axis=-1, keepdims=True))",
+        "scores.max(axis=-1, keepdims=True)",
+        "blockwise::test_scores_beyond_the_range_of_exp_and_rising_or_falling_from_block_to_block",
+    ),
+    Planted(
+        "the blockwise gradient without the mean term",
+        "blockwise_attention",
+        "blockwise_attention_vjp",
+        " - mean[..., rows, :]",
+        "",
+        "blockwise::test_scores_beyond_the_range_of_exp_and_rising_or_falling_from_block_to_block",
+    ),
+    Planted(
+        "a block of keys overwrites the gradient of the queries",
+        "blockwise_attention",
+        "blockwise_attention_vjp",
+        "grads[0][..., rows, :] += ",
+        "grads[0][..., rows, :] = ",
+        "blockwise::test_scores_beyond_the_range_of_exp_and_rising_or_falling_from_block_to_block",
+    ),
+    Planted(
+        "the blockwise causal mask forgets the tokens read before",
+        "blockwise_attention",
+        "_blocks",
+        " + m - n",
+        "",
+        "blockwise::test_it_is_plain_attention",
+    ),
+    Planted(
+        "blocks on the diagonal are left out",
+        "blockwise_attention",
+        "_blocks",
+        "if not excluded.all():",
+        "if not excluded.any():",
+        "blockwise::test_it_is_plain_attention",
+    ),
+]
+
 MASKS = [
     Planted(
         "a causal mask that hides the token itself",
@@ -1039,6 +1098,7 @@ CATALOGUE = {
     "Activations": ACTIVATIONS,
     "Feed-forward": FEED_FORWARD,
     "Attention": ATTENTION,
+    "Blockwise attention": BLOCKWISE,
     "Masks": MASKS,
     "Multi-head attention": MULTI_HEAD,
     "Weights": WEIGHTS,

@@ -56,9 +56,10 @@ def test_it_is_plain_attention(sizes, block, causal, dtype, tolerance):
         np.testing.assert_allclose(a, b, rtol=0, atol=10 * tolerance)
 
 
-def test_scores_beyond_the_range_of_exp_and_rising_from_block_to_block():
+@pytest.mark.parametrize("sign", [1, -1])
+def test_scores_beyond_the_range_of_exp_and_rising_or_falling_from_block_to_block(sign):
     q, k, v, g = drawn(((), 4, 9, 2, 3))
-    k = k + 400 * np.arange(9)[:, None]
+    k = k + sign * 400 * np.arange(9)[:, None]
     found = blockwise_attention(q, k, v, block=2)
     np.testing.assert_allclose(found, scaled_dot_product_attention(q, k, v), rtol=0, atol=1e-12)
     for a, b in zip(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from planted_errors import CATALOGUE, PLANTED, tables
-from planting import Planted, fails_on_the_right_package, is_caught
+from planting import Planted, fails, is_caught
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "planted_errors.md"
 
@@ -18,7 +18,7 @@ def test_a_planted_mistake_is_caught(planted):
 @pytest.mark.parametrize("test", sorted({planted.test for planted in PLANTED}))
 def test_the_same_test_passes_without_the_mistake(test):
     """Otherwise it would catch anything, or fail because of how it is called here."""
-    assert not fails_on_the_right_package(test)
+    assert not fails(test)
 
 
 def test_a_change_that_is_no_mistake_is_not_caught():
