@@ -83,9 +83,13 @@ def fan_out(component: str, uses: int, rows: Term, width: Term = d_model) -> Par
 
 
 def layer_norm(
-    name: str, rows: Term, width: Term = d_model, *, gain: bool = True, bias: bool = True
-) -> Part:
-    """(x - mean) / sqrt(variance + epsilon), times a gain, plus a bias."""
+    name: str, rows: Term, width: Term = d_model, *, gain: bool = True, bias: bool = True,
+    read: bool = True,
+) -> Part:  # fmt: skip
+    """(x - mean) / sqrt(variance + epsilon), times a gain, plus a bias.
+
+    `read` says that gradients read the output, because a product does.
+    """
     sums = T.mul(TWO, T.sub(width, ONE))
     forward = [
         every(rows, width, subtract=1, multiply=1 + gain, divide=1, add=int(bias)),
@@ -95,7 +99,8 @@ def layer_norm(
         every(rows, width, multiply=2 + gain, subtract=2, divide=1),
         every(rows, add=sums, divide=2),
     ]
-    return _norm(name, rows, width, "deviations", (gain, bias), (forward, backward))
+    part = _norm(name, rows, width, "deviations", (gain, bias), (forward, backward))
+    return part + _output(name, rows, width) if gain and read else part
 
 
 def rms_norm(name: str, rows: Term, width: Term = d_model, *, gain: bool = True) -> Part:
@@ -108,7 +113,13 @@ def rms_norm(name: str, rows: Term, width: Term = d_model, *, gain: bool = True)
         every(rows, width, multiply=2 + gain, subtract=1, divide=1),
         every(rows, add=T.sub(width, ONE), divide=1),
     ]
-    return _norm(name, rows, width, "root mean squares", (gain, False), (forward, backward))
+    part = _norm(name, rows, width, "root mean squares", (gain, False), (forward, backward))
+    return part + _output(name, rows, width) if gain else part
+
+
+def _output(name: str, rows: Term, width: Term) -> Part:
+    """Without a gain the output is the normalised input, which is kept already."""
+    return kept(f"{name}: output", "normalisation", rows, width)
 
 
 def _norm(
@@ -127,8 +138,7 @@ def _norm(
     backward.append(every(width, add=T.mul(T.num(gain + bias), T.sub(rows, ONE))))
     part += Part(stages=(Stage(name, component, tuple(forward), tuple(backward)),))
     part += kept(f"{name}: normalised input", component, rows, width)
-    part += kept(f"{name}: {divisors}", component, rows)
-    return part + kept(f"{name}: output", component, rows, width) if gain else part
+    return part + kept(f"{name}: {divisors}", component, rows)
 
 
 # ---------------------------------------------------------------------------- attention

@@ -105,6 +105,7 @@ def gpt(options: GptOptions = GptOptions()) -> Architecture:
     parts = _embedding(n, d_embed if o.projected else d_model)
     if o.projected:
         parts += linear("into the model", "embedding projections", n, d_embed, d_model, bias=False)
+        parts += kept("narrow tokens", "embedding projections", n, d_embed)
     parts += Part() if o.positions is None else _learned_positions(n, o.positions)
     norms = [
         layer_norm(f"norm {k}", n, gain=o.norm_parameters, bias=o.norm_parameters) for k in (1, 2)
@@ -119,6 +120,7 @@ def gpt(options: GptOptions = GptOptions()) -> Architecture:
         parts += linear(
             "out of the model", "embedding projections", n, d_model, d_embed, bias=False
         )
+        parts += kept("narrow output", "embedding projections", n, d_embed)
     parts += head(n, d_embed if o.projected else d_model, vocabulary, tied=o.tied)
     return Architecture(o.family, o.title, parts, _gpt_conventions(o), n)
 
@@ -157,15 +159,14 @@ def bert(*, pooler: bool = True) -> Architecture:
     """An encoder with three embeddings, norms after the sums, and a pooler on the first token."""
     parts = _embedding(n) + _learned_positions(n)
     parts += look_up("segment embedding", "segments", segments, n) + _added("segments", n)
-    parts += layer_norm("embedding norm", n)
-    norms = [layer_norm(f"norm {k}", n) for k in (1, 2)]
+    parts += layer_norm("embedding norm", n, read=False)
+    norms = [layer_norm("norm 1", n), layer_norm("norm 2", n, read=False)]
     inner = [attention(equal_heads(heads, d_model), n, n, BIASED), feed_forward(n, bias=True)]
-    parts += _layer(norms, inner, norm_first=False).repeated(layers)
+    layer = kept("input of the layer", "attention", n, d_model)
+    layer += _layer(norms, inner, norm_first=False)
+    parts += layer.repeated(layers)
     if pooler:
-        parts += linear("pooler", "pooler", T.ONE, d_model, d_model, bias=True)
-        parts += step("activation", "pooler", every(d_model, activation=1),
-                      every(d_model, activation=1, multiply=1))  # fmt: skip
-        parts += kept("pooled token", "pooler", d_model)
+        parts += _pooler()
     conventions = (
         "biases: in every linear map",
         "LayerNorm (gain and bias): two in a layer, after attention and network, and one after "
@@ -176,6 +177,15 @@ def bert(*, pooler: bool = True) -> Architecture:
         "head for a task: not counted",
     )
     return Architecture("bert", "BERT", parts, conventions, n)
+
+
+def _pooler() -> Part:
+    """A linear map and an activation of the first token."""
+    part = linear("pooler", "pooler", T.ONE, d_model, d_model, bias=True)
+    part += step("activation", "pooler", every(d_model, activation=1),
+                 every(d_model, activation=1, multiply=1))  # fmt: skip
+    part += kept("token before the pooler", "pooler", d_model)
+    return part + kept("pooled token", "pooler", d_model)
 
 
 # ---------------------------------------------------------------------------- LLaMA and kin
@@ -285,6 +295,7 @@ def _relative_scores(by: Heads) -> Part:
               (dots((n, by.q_width), n), dots((n, by.q_width), n))),
     ))  # fmt: skip
     part += step("sum of scores", "attention", every(*square, add=1))
+    part += kept("keys of relative positions", "attention", n, by.q_width)
     return part + fan_out("attention", 2, n, by.q_width)
 
 
@@ -428,13 +439,12 @@ def vit(*, pooler: bool = False, qkv_bias: bool = True, headless: bool = False) 
     own = attention(equal_heads(heads, d_model), tokens, tokens, Biases(qkv=qkv_bias, output=True))
     inner = [own, feed_forward(tokens, bias=True)]
     parts += _layer(norms, inner, norm_first=True, rows=tokens).repeated(layers)
-    parts += layer_norm("final norm", tokens)
+    parts += layer_norm("final norm", tokens, read=False)
     if pooler:
-        parts += linear("pooler", "pooler", T.ONE, d_model, d_model, bias=True)
-        parts += step("activation", "pooler", every(d_model, activation=1),
-                      every(d_model, activation=1, multiply=1))  # fmt: skip
+        parts += _pooler()
     elif not headless:
         parts += linear("classifier", "output head", T.ONE, d_model, classes, bias=True)
+        parts += kept("classified token", "output head", d_model)
     conventions = (
         f"biases: {'in every linear map' if qkv_bias else 'not of queries, keys and values'}",
         "LayerNorm (gain and bias): two in a layer, before attention and network",

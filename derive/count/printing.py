@@ -24,7 +24,7 @@ COUNTING: Final = (
     "is a source)",
     "leading: two operations for each multiplication of a matrix product, and nothing else",
     "training step: forward and backward; without loss, update and recomputation",
-    "activations: what the backward pass reads, kept once; no dropout",
+    "activations: what the backward pass reads besides weights and inputs, kept once; no dropout",
 )
 _PLURALS: Final = {
     "multiply": "multiplications", "add": "additions", "subtract": "subtractions",

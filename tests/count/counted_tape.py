@@ -18,8 +18,8 @@ from counted_models import counted, number
 class Node:
     """A value, and the gradient that has come in so far."""
 
-    def __init__(self, value: Any, needed: bool = True) -> None:
-        self.value, self.needed = value, needed
+    def __init__(self, value: Any, needed: bool = True, stored: bool = True) -> None:
+        self.value, self.needed, self.stored = value, needed, stored
         self.gradient: Any = None
         self.looked_up: list[tuple[Any, Any]] = []
 
@@ -44,16 +44,26 @@ class Tape:
         self.weights: dict[str, Node] = {}
         self.directions: dict[str, np.ndarray] = {}
         self.steps: list[Callable[[], None]] = []
+        self.read: dict[int, np.ndarray] = {}
 
     def weight(self, name: str, *shape: int) -> Node:
         if name not in self.weights:
             self.directions[name] = self.aside.standard_normal(shape)
             drawn = self.rng.standard_normal(shape) / 2
-            self.weights[name] = Node(counted(drawn + self.moved * self.directions[name]))
+            moved = drawn + self.moved * self.directions[name]
+            self.weights[name] = Node(counted(moved), stored=False)
         return self.weights[name]
 
     def constant(self, *shape: int) -> Node:
-        return Node(counted(self.rng.standard_normal(shape)), needed=False)
+        return Node(counted(self.rng.standard_normal(shape)), needed=False, stored=False)
+
+    def keep(self, *nodes: Node | np.ndarray) -> None:
+        """What a gradient will read; weights and inputs take no memory of their own."""
+        for x in nodes:
+            if isinstance(x, Node) and not x.stored:
+                continue
+            array = x.value if isinstance(x, Node) else x
+            self.read[id(array)] = array
 
     def step(self, value: Any, back: Callable[[Any], None]) -> Node:
         out = Node(value)
@@ -87,6 +97,7 @@ class Tape:
                 x.receive(g @ matrix.T)
             w.receive(g.T @ x.value if turned else x.value.T @ g)
 
+        self.keep(x)
         return self.step(x.value @ matrix, back)
 
     def linear(self, name: str, x: Node, out: int, bias: bool) -> Node:
@@ -117,9 +128,11 @@ class Tape:
             x.receive(g * y.value)
             y.receive(g * x.value)
 
+        self.keep(x, y)
         return self.step(x.value * y.value, back)
 
     def activation(self, x: Node) -> Node:
+        self.keep(x)
         return self.step(M.activated(x.value), lambda g: x.receive(g * M.slope(x.value)))
 
     def turn(self, x: Node) -> Node:
@@ -198,6 +211,7 @@ class Tape:
             inner = scaled - M.each_row(scaled) / width if centred else scaled
             x.receive((inner - normal * along) / divisor)
 
+        self.keep(normal, divisor)
         value = normal if gains is None else normal * gains.value
         return self.step(value if biases is None else value + biases.value, back)
 
@@ -222,6 +236,8 @@ class Tape:
             a = M.softmax(scores)
             outs.append(a @ v.value[:, value])
             kept.append((own, key, value, a))
+            self.keep(a)
+        self.keep(q, k, v, *([] if places is None else [places]))
 
         def back(g: Any) -> None:
             dq, relative = np.empty_like(q.value), np.empty_like(q.value)
@@ -308,6 +324,18 @@ def logits(t: Tape, y: Node, table: Node) -> Node:
 
 
 # ---------------------------------------------------------------------- families
+
+
+def gpt(t: Tape, s: dict[str, int]) -> Node:
+    n, d = s["n"], s["d_model"]
+    table = t.weight("words", s["V"], d)
+    x = t.look_up(table, words(t, s, n))
+    x = t.add(x, t.look_up(t.weight("places", s["n_ctx"], d), np.arange(n)))
+    for l in range(s["L"]):
+        y = t.layer_norm(f"1.{l}", x)
+        x = t.add(x, attend(t, f"a{l}", y, y, s, qkv=True, output=True))
+        x = t.add(x, network(t, f"f{l}", t.layer_norm(f"2.{l}", x), s, True))
+    return logits(t, t.layer_norm("n", x), table)
 
 
 def bert(t: Tape, s: dict[str, int]) -> Node:

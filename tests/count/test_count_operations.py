@@ -90,7 +90,8 @@ BASE = {"n": 3, "m": 5, "L": 2, "L_enc": 2, "L_dec": 3, "d_model": 4, "d_ff": 7,
         "C": 5}  # fmt: skip
 ONES = {**dict.fromkeys(BASE, 1), "d_model": 2, "d_k": 2}
 TAPED = {
-    "bert": families.bert(), "original": families.original(), "t5": families.t5(),
+    "gpt": families.gpt(), "bert": families.bert(), "original": families.original(),
+    "t5": families.t5(),
     "t5_gated": families.t5(gated=True), "palm": families.palm(), "gopher": families.gopher(),
     "vit": families.vit(), "mixture": families.llama(LlamaOptions(mixture=True)),
 }  # fmt: skip
@@ -99,7 +100,8 @@ TAPED = {
 @pytest.mark.parametrize("case", [BASE, ONES, {**BASE, "m": 2, "n": 4, "n_ctx": 4, "d_v": 3}])
 @pytest.mark.parametrize("name", list(TAPED))
 def test_every_operation_of_the_other_families(name: str, case: dict[str, int]) -> None:
-    """Forward and training step, kind by kind, of models that are built from a tape."""
+    """Forward and training step, kind by kind, of models that are built from a tape; and what the
+    gradients read."""
     if "d_v" in case and name != "original":
         case = {k: v for k, v in case.items() if k != "d_v"}
     by_name = {str(x.data[0]): x for x in sizes.MEANINGS}
@@ -117,6 +119,8 @@ def test_every_operation_of_the_other_families(name: str, case: dict[str, int]) 
     assert tallied(M.TALLY) == tallied(
         Counter({k: q.number for k, q in found.training.kinds.items()})
     )
+    if name != "mixture":  # there the tape copies the rows that it sends to the experts
+        assert sum(array.size for array in tape.read.values()) == found.activations.number
     if not name.startswith("t5"):  # whose tables of positions are drawn for every distance
         assert sum(w.value.size for w in tape.weights.values()) == found.total.number
 
