@@ -25,6 +25,7 @@ from derive.catalogue import InputError, NoMatch, all_claims, is_file, matches, 
 
 if TYPE_CHECKING:
     from derive.claim import Claim
+    from derive.report.model import Figure
     from derive.result import Result
     from derive.runner import Progress
 
@@ -352,13 +353,16 @@ def _report(args: argparse.Namespace) -> int:
 
     out = Path(args.out)
     _refuse_no_folder(out)
-    results = _settled(args.patterns, seed=args.seed, mutations=True)
+    with _pictures(args) as pictures:
+        results = _settled(args.patterns, seed=args.seed, mutations=True)
+        with _one_line("report", report.ReportError):
+            figures = pictures()
     asked = args.formats or report.FORMATS
     needed = {*asked, "tex"} if "pdf" in asked else {*asked}
     settings = {"Command": args.command_line, "Seed": str(args.seed), **_versions()}
     with _one_line(f"--out {out}", report.ReportError):
         written = report.write_report(
-            results, out, settings=settings, complete=not args.patterns,
+            results, out, settings=settings, complete=not args.patterns, figures=figures,
             formats=[f for f in report.FORMATS if f in needed],
         )  # fmt: skip
     try:
@@ -390,6 +394,22 @@ def _count(args: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
+def _pictures(args: argparse.Namespace) -> Iterator[Callable[[], tuple[Figure, ...]]]:
+    """The pictures of the report, which are drawn meanwhile; none for a user's own claims."""
+    from derive import report, store
+
+    if args.patterns and all(map(is_file, args.patterns)):
+        yield tuple
+        return
+    if not report.can_draw():
+        print("derive: no pictures in the report without matplotlib", file=sys.stderr)
+        yield tuple
+        return
+    with report.drawn(args.seed, store.folder()) as pictures:
+        yield pictures
+
+
+@contextlib.contextmanager
 def _one_line(option: str, kind: type[Exception]) -> Iterator[None]:
     try:
         yield
@@ -408,6 +428,7 @@ def _versions() -> dict[str, str]:
         ("SymPy", "sympy"),
         ("NumPy", "numpy"),
         ("latex2mathml", "latex2mathml"),
+        ("matplotlib", "matplotlib"),
     ):
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[shown] = metadata.version(name)

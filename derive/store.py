@@ -56,14 +56,15 @@ class Store:
 
 def open_store(*, fresh: bool = False) -> Store:
     """What is kept for this state of the program; with `fresh` nothing is taken from it."""
-    folder = _folder()
-    if folder is None:
+    where = folder()
+    if where is None:
         return Store(None, {})
-    path = folder / f"{_state()}.json"
+    path = where / f"{_state()}.json"
     return Store(path, {} if fresh else _read(path))
 
 
-def _folder() -> Path | None:
+def folder() -> Path | None:
+    """Where proofs and pictures are kept; None if nothing is to be kept."""
     chosen = os.environ.get("DERIVE_STORE")
     if chosen == "off":
         return None

@@ -2,6 +2,8 @@
 
 from derive.report.compiling import TexFailed, TexMissing, compile_pdf
 from derive.report.errors import MathSyntax, ReportError, TextSyntax, UnprintableCharacter
+from derive.report.pictures.kept import available as can_draw
+from derive.report.pictures.kept import drawn
 from derive.report.writing import FORMATS, write_report
 
 __all__ = [
@@ -12,6 +14,8 @@ __all__ = [
     "TexMissing",
     "TextSyntax",
     "UnprintableCharacter",
+    "can_draw",
     "compile_pdf",
+    "drawn",
     "write_report",
 ]

@@ -17,6 +17,7 @@ from derive.report.model import (
     Count,
     Display,
     Entry,
+    Figure,
     Note,
     Notes,
     Paragraph,
@@ -51,12 +52,17 @@ MUTATIONS: Final = "Mistakes that have to be caught"
 
 
 def build(
-    results: Sequence[Result], *, settings: Mapping[str, str], complete: bool = False
+    results: Sequence[Result],
+    *,
+    settings: Mapping[str, str],
+    complete: bool = False,
+    figures: Sequence[Figure] = (),
 ) -> Report:
     """The whole document; topics and claims keep the order in which they come.
 
     `settings` say how the results were made: seed, command, versions. `complete` says that the
-    results are all claims of the notes, so that all that is wrong in these is listed, too.
+    results are all claims of the notes, so that all that is wrong in these is listed, too. Of the
+    `figures` those are taken that belong to one of the topics.
     """
     keyed = list(zip(_keys(results), results, strict=True))
     topics = dict.fromkeys(result.topic for result in results)
@@ -71,6 +77,7 @@ def build(
             if result.verdict is verdict
         ),
         documents=documents(keyed, complete=complete),
+        figures=tuple(f for f in figures if not topics.keys().isdisjoint(f.topics)),
         guide=guide(results),
         topics=tuple(
             Topic(

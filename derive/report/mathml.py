@@ -14,8 +14,6 @@ from itertools import pairwise
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from latex2mathml.converter import Converter
-
 from derive.report.costs import break_costs
 from derive.report.errors import MathSyntax
 from derive.report.pieces import Kind, Piece, width
@@ -169,6 +167,8 @@ def _piece(source: str) -> str:
     """A piece by itself; pieces recur by the thousand, so that this is what makes it fast."""
     plain = _NORM.sub(lambda found: _NORMS[found[0]], _ROMAN.sub(r"\\text{\1}", source))
     plain = plain.replace(r"\not\le", r"\nleq")
+    from latex2mathml.converter import Converter  # loaded where there is a page to write
+
     try:
         root = Converter(display="block").convert_to_element(plain)
     except Exception as error:

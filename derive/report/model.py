@@ -193,6 +193,18 @@ class Document:
 
 
 @dataclass(frozen=True)
+class Figure:
+    """A picture with what is to be seen in it, as PDF and as SVG; it belongs to `topics`."""
+
+    name: str
+    title: str
+    caption: str
+    topics: tuple[str, ...]
+    pdf: bytes
+    svg: str
+
+
+@dataclass(frozen=True)
 class Timing:
     code: str
     symbolic: float
@@ -224,6 +236,7 @@ class Report:
     alarms: tuple[Alarm, ...]
     entries: tuple[Entry, ...]
     documents: tuple[Document, ...]
+    figures: tuple[Figure, ...]
     guide: tuple[Block, ...]
     topics: tuple[Topic, ...]
     run: RunDetails

@@ -33,6 +33,7 @@ from derive.report.model import (
     Document,
     Entry,
     Fault,
+    Figure,
     Glossary,
     Link,
     Note,
@@ -71,17 +72,21 @@ def render(report: Report) -> str:
     return _Page().page(report)
 
 
-BUDGET_BYTES: Final = 2_850_000
-"""What a page may weigh.  If need be, the longest lines of derivations are packed: they stand there
-as text, and the script puts the formula in its place."""
+BUDGET_BYTES: Final = 2_980_000
+"""What a page may weigh.  If need be, the longest formulas are packed, those of derivations before
+those of hypotheses and statements: they stand there as text, and the script puts them in place."""
 
 _LINE: Final = re.compile("\x00(\\d+)\x00")
 
 
 @dataclass(frozen=True)
 class _Line:
-    """A line of a derivation: its markup, and how it stands there when it is packed."""
+    """A formula in lines of its own: its markup, and how it stands there when it is packed.
 
+    `rank` is 0 for what is folded, which is packed first.
+    """
+
+    rank: int
     markup: str
     formula: str
     indented: bool
@@ -89,6 +94,11 @@ class _Line:
 
     def shown(self) -> str:
         return _framed(self.markup, indented=self.indented, wide=self.wide)
+
+    def gain(self) -> int:
+        """About how many bytes are saved by packing it."""
+        compressed = len(self.markup) // 25
+        return len(self.shown().encode()) - len(self.packed().encode()) - compressed
 
     def packed(self) -> str:
         kind = "f z i" if self.indented else "f z"
@@ -120,6 +130,7 @@ class _Page:
             _summary(report),
             _entries(report.entries),
             *map(_document, report.documents),
+            _figures(report.figures),
             _section("guide", "How to read this report", guide),
             *topics,
             _section("models", MODELS, [self._block(block) for block in report.models]),
@@ -127,32 +138,35 @@ class _Page:
             RUN_BEGIN,
             _run(report.run),
         ]
-        head = "\n".join(part for part in parts if part)
-        packed = self._too_much(len(head.encode()))
+        return self._within_budget("\n".join(part for part in parts if part))
+
+    def _within_budget(self, head: str) -> str:
+        """The page with as few lines packed as keep it within its budget, the longest first."""
+        order = sorted(
+            range(len(self._lines)),
+            key=lambda k: (self._lines[k].rank, -len(self._lines[k].markup), k),
+        )
+        count = 0
+        page = self._with_packed(head, frozenset())
+        while (excess := len(page.encode()) - BUDGET_BYTES) > 0 and count < len(order):
+            while excess > 0 and count < len(order):
+                excess -= self._lines[order[count]].gain()
+                count += 1
+            page = self._with_packed(head, frozenset(order[:count]))
+        return page
+
+    def _with_packed(self, head: str, packed: frozenset[int]) -> str:
         lines = [
             line.packed() if place in packed else line.shown()
             for place, line in enumerate(self._lines)
         ]
-        whole = _LINE.sub(lambda found: lines[int(found[1])], head)
         tail = [
             _packed(self._formulas, [self._lines[place].markup for place in sorted(packed)]),
             RUN_END,
             "</main></div>",
             f"<script>{_resource('page.js')}</script>",
         ]
-        return "\n".join([whole, *tail]) + "\n"
-
-    def _too_much(self, rest: int) -> frozenset[int]:
-        """The lines to pack, the longest first, so that the page keeps its budget."""
-        sizes = [len(line.shown().encode()) for line in self._lines]
-        excess = rest + sum(sizes) - BUDGET_BYTES
-        packed: set[int] = set()
-        for place in sorted(range(len(sizes)), key=lambda k: (-sizes[k], k)):
-            if excess <= 0:
-                break
-            packed.add(place)
-            excess -= sizes[place] - len(self._lines[place].packed().encode())
-        return frozenset(packed)
+        return "\n".join([_LINE.sub(lambda found: lines[int(found[1])], head), *tail]) + "\n"
 
     # -- topics and claims -------------------------------------------------------------------
 
@@ -199,7 +213,7 @@ class _Page:
 
     def _display(self, latex: str, told: dict[str, str]) -> str:
         told.setdefault(latex, "the statement")
-        return self._formula(latex)
+        return self._formula(latex, rank=2)
 
     def _rows(self, block: Rows, told: dict[str, str]) -> str:
         rows = "\n".join(self._row(row, told) for row in block.rows)
@@ -230,7 +244,7 @@ class _Page:
 
     def _note(self, note: Note, told: dict[str, str]) -> str:
         code = f"{_code(note.code)}: " if note.code else ""
-        formula = self._formula(note.latex) if note.latex else "<div></div>"
+        formula = self._formula(note.latex, rank=1) if note.latex else "<div></div>"
         told.setdefault(note.latex, f"hypothesis {note.tag}")
         return f"<li><b>{escape(note.tag)}</b>{formula}<p>{code}{_text(note.text)}"
 
@@ -244,17 +258,15 @@ class _Page:
             return ""
         return f"<div>{told[latex]}</div>"
 
-    def _line(self, latex: str, shown: str) -> str:
-        """A line that is folded; what stands for it is put in when all sizes are known."""
+    def _line(self, latex: str, shown: str, rank: int = 0) -> str:
+        """A formula; what stands for it is put in when all sizes are known."""
         self._formulas.append(latex)
         markup, wide = mathml.displayed(shown)
-        self._lines.append(_Line(markup, shown, shown != latex, wide))
+        self._lines.append(_Line(rank, markup, shown, shown != latex, wide))
         return f"\x00{len(self._lines) - 1}\x00"
 
-    def _formula(self, latex: str) -> str:
-        self._formulas.append(latex)
-        markup, wide = mathml.displayed(latex)
-        return _framed(markup, wide=wide)
+    def _formula(self, latex: str, rank: int) -> str:
+        return self._line(latex, latex, rank)
 
 
 def _framed(markup: str, *, indented: bool = False, wide: bool = False) -> str:
@@ -296,6 +308,7 @@ def _header(report: Report) -> str:
 def _contents(report: Report, axioms: dict[str, Note]) -> str:
     parts = [("summary", "Summary"), ("claims", "All claims")]
     parts += [(document.key, document.title) for document in report.documents]
+    parts += [("pictures", "Pictures")] if report.figures else []
     parts += [("guide", "How to read this report")] if report.guide else []
     topics = [(topic.key, topic.title) for topic in report.topics]
     last = [("models", MODELS)] if report.models else []
@@ -421,6 +434,20 @@ def _links(links: tuple[Link, ...]) -> str:
         f"<li>{_sign(link.verdict)} <a href=#{link.key}>{_text(link.title)}</a>" for link in links
     )
     return f"<ul class=links>{''.join(items)}</ul>" if links else "<ul></ul>"
+
+
+# -- the pictures ------------------------------------------------------------------------------
+
+
+def _figures(figures: tuple[Figure, ...]) -> str:
+    return _section("pictures", "Pictures", [_figure(figure) for figure in figures])
+
+
+def _figure(figure: Figure) -> str:
+    title = _text(figure.title)
+    svg = figure.svg.replace("<svg", f"<svg role=img aria-label='{_plain(figure.title)}'", 1)
+    caption = f"<figcaption><b>{title}.</b> {_text(figure.caption)}</figcaption>"
+    return f"<figure id=picture-{figure.name}>{svg}{caption}</figure>"
 
 
 # -- small parts -------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from derive.report.model import (
     Document,
     Entry,
     Fault,
+    Figure,
     Glossary,
     Link,
     Note,
@@ -64,6 +65,7 @@ def render(report: Report) -> str:
         r"\tableofcontents",
         _entries(report.entries),
         *[_document(document) for document in report.documents],
+        _figures(report.figures),
         _guide(report.guide),
         *[_topic(topic) for topic in report.topics],
         _models(report.models),
@@ -155,6 +157,23 @@ def _sign(verdict: Verdict) -> str:
 
 def _places(anchors: tuple[Anchor, ...]) -> str:
     return escape(", ".join(anchor.name for anchor in anchors))
+
+
+# -- the pictures ----------------------------------------------------------------------------
+
+
+def file_of(figure: Figure) -> str:
+    """The name of the file that a picture has beside the document."""
+    return f"report-{figure.name}.pdf"
+
+
+def _figures(figures: tuple[Figure, ...]) -> str:
+    return "\n\n".join([r"\pictures", *map(_figure, figures)]) if figures else ""
+
+
+def _figure(figure: Figure) -> str:
+    caption = set_text(figure.caption, layout.BODY_EM)
+    return command("drawing", file_of(figure), escape(figure.title), caption)
 
 
 # -- the claims ------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Final
 
 from derive.report import page, rendering
 from derive.report.document import build
-from derive.report.model import Report
+from derive.report.model import Figure, Report
 from derive.result import Result
 
 _RENDERERS: Final[dict[str, Callable[[Report], str]]] = {
@@ -33,20 +33,25 @@ def write_report(
     settings: Mapping[str, str],
     formats: Sequence[str] = FORMATS,
     complete: bool = False,
+    figures: Sequence[Figure] = (),
 ) -> list[Path]:
     """Write the derivation report into the directory `out` and return the paths of its files.
 
     `settings` say how the results were made (seed, command, versions); `complete` says that they
-    are all claims of the notes.  `out` is made if it is missing.  Raises `ReportError` for a
+    are all claims of the notes; `figures` are its pictures, which `report.tex` has beside it as
+    files.  `out` is made if it is missing.  Raises `ReportError` for a
     formula or a text that cannot be printed and `OSError` for a directory that cannot be written;
     older files are replaced by whole new ones or left as they were.  The same input gives the same
     bytes, apart from the marked part that holds settings, times and hashes.
     """
-    report = build(results, settings=settings, complete=complete)
+    report = build(results, settings=settings, complete=complete, figures=figures)
     texts = _render(report, formats, parallel=len(results) >= _MANY)
     out.mkdir(parents=True, exist_ok=True)
     written = [out / f"report.{kind}" for kind in formats]
-    replace_files(dict(zip(written, texts, strict=True)))
+    files: dict[Path, str | bytes] = dict(zip(written, texts, strict=True))
+    if "tex" in formats:
+        files |= {out / rendering.file_of(f): f.pdf for f in report.figures}
+    replace_files(files)
     return written
 
 
@@ -69,15 +74,15 @@ def _no_warning() -> Iterator[None]:
         yield
 
 
-def replace_files(texts: Mapping[Path, str]) -> None:
-    """Write all texts beside their files, then put each in its place."""
+def replace_files(contents: Mapping[Path, str | bytes]) -> None:
+    """Write all contents beside their files, then put each in its place."""
     written: list[tuple[Path, Path]] = []
     try:
-        for path, text in texts.items():
+        for path, content in contents.items():
             handle, name = tempfile.mkstemp(dir=path.parent, prefix=".report-", suffix=path.suffix)
             written.append((Path(name), path))
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-                stream.write(text)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(content if isinstance(content, bytes) else content.encode())
             Path(name).chmod(0o644)
         for temporary, path in written:
             os.replace(temporary, path)

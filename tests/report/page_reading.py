@@ -43,7 +43,8 @@ class Outline(HTMLParser):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in FOREIGN, tag
+        assert tag in FOREIGN or "svg" in self.open, tag
+        self.ids += [value or "" for name, value in attrs if name == "id"]
 
     def handle_endtag(self, tag: str) -> None:
         while self.open and self.open[-1] != tag and self.open[-1] in OPTIONAL_END:

@@ -13,6 +13,7 @@ from page_reading import Outline, unpacked
 from test_report import MARKED
 
 from derive.report import ReportError, page, write_report
+from derive.report.mathml import displayed
 from derive.report.page import RUN_BEGIN, RUN_END
 from derive.result import CounterexampleView, Result, StepView, Verdict
 
@@ -131,16 +132,23 @@ def test_a_heavy_page_packs_its_longest_lines(
 ) -> None:
     full = page_of(samples.ALL, tmp_path)
     assert unpacked(full)[1] == []
-    monkeypatch.setattr(page, "BUDGET_BYTES", len(full.encode()) - 9000)
+    budget = len(full.encode()) - 6000
+    monkeypatch.setattr(page, "BUDGET_BYTES", budget)
     light = page_of(samples.ALL, tmp_path)
+    assert len(light.encode()) <= budget
     packed = unpacked(light)[1]
     assert 0 < len(packed) == light.count("<div class='f z") < 12
     assert min(map(len, packed)) > 700
     assert all(markup in full and markup not in light for markup in packed)
     texts = re.findall(r"<div class='f z(?: i)?'>([^<]+)</div>", light)
     assert len(texts) == len(packed)
-    assert all("=" in text and "\\" not in text for text in texts)
+    assert all(re.search("[=≥∈]", text) and "\\" not in text for text in texts)
+    assert f"<div class=f>{displayed(samples.HEADS.statement)[0]}</div>" in light
     Outline(light)
+    monkeypatch.setattr(page, "BUDGET_BYTES", 1)
+    lightest = page_of(samples.ALL, tmp_path)
+    assert len(unpacked(lightest)[1]) == len(unpacked(lightest)[0])
+    assert unpacked(lightest)[0] == unpacked(full)[0]
 
 
 def test_an_empty_report_is_a_page(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""The pictures of the report: what they show (`curves.py`, NumPy) and how it is drawn."""

@@ -1,0 +1,211 @@
+"""Draws the pictures with matplotlib: vector graphics, the same bytes for the same numbers.
+
+Colours are those of Okabe and Ito, which colour-blind readers tell apart; every curve has a line
+style or a marker of its own, so that the pictures can be read in grey.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure as Canvas
+
+from derive.report.model import Figure
+from derive.report.pictures import curves
+from numeric.positional import frequencies
+
+BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#555555"
+_STYLE: Final = {
+    "svg.fonttype": "none", "svg.hashsalt": "derive", "pdf.fonttype": 42, "font.size": 9,
+    "font.family": "DejaVu Sans", "axes.spines.top": False, "axes.spines.right": False,
+    "legend.frameon": False, "lines.linewidth": 1.4, "axes.grid": True, "grid.alpha": 0.25,
+    "image.cmap": "cividis", "axes.formatter.useoffset": False,
+}  # fmt: skip
+_WIDE: Final = (7.2, 2.7)
+
+
+def draw(seed: int) -> tuple[Figure, ...]:
+    """All pictures; the random ones start from `seed`."""
+    with matplotlib.rc_context(_STYLE):
+        return tuple(picture(seed) for picture in _PICTURES)
+
+
+def _encoding(_: int) -> Figure:
+    rows, gram = curves.encoding()
+    canvas, (left, right) = _panels()
+    shown = left.imshow(rows, aspect="auto", vmin=-1, vmax=1, interpolation="nearest")
+    left.set(xlabel="component", ylabel="position", title="encoding")
+    canvas.colorbar(shown, ax=left)
+    shown = right.imshow(gram, aspect="auto", interpolation="nearest")
+    right.set(xlabel="position", ylabel="position", title="inner products")
+    canvas.colorbar(shown, ax=right)
+    for axes in (left, right):
+        axes.grid(False)
+    return _figure(
+        canvas, "encoding", ("positional-encoding",), "Position encoding",
+        "Left: each row is the encoding of a position; pairs to the left turn fast, pairs to the "
+        "right hardly move. Right: the inner products of all encodings. They are constant along "
+        "every diagonal: they depend on the difference of the positions only "
+        "(`positional-encoding/inner-product`).",
+    )  # fmt: skip
+
+
+def _displacement(_: int) -> Figure:
+    canvas, (axes,) = _panels(1)
+    rate = frequencies(128)
+    styles = zip((1, 4, 16), curves.displacement(), (BLUE, ORANGE, GREEN), "os^", strict=True)
+    for offset, moved, colour, marker in styles:
+        axes.plot(rate, curves.chord(offset=offset), color=colour)
+        axes.plot(rate, moved, marker, color=colour, ms=3, label=f"offset {offset}")
+    axes.set(xscale="log", xlabel="frequency of the pair", ylabel="distance moved")
+    axes.legend()
+    return _figure(
+        canvas, "displacement", ("positional-frequencies",), "How far a pair moves",
+        "Points: the distance between the encodings of positions 0 and $k$, pair by pair, for "
+        "three offsets $k$. Lines: the proved value $2 |\\sin(k \\omega / 2)|$. In one step a pair "
+        "of higher frequency always moves farther; over 4 or 16 steps it may come back, so that "
+        "no such order holds (`positional-frequencies/any-offset`).",
+    )  # fmt: skip
+
+
+def _scores(seed: int) -> Figure:
+    found = curves.scores(seed)
+    canvas, panels = _panels(3)
+    pairs = (
+        (found.variance, found.scaled_variance, "variance of the scores"),
+        (found.entropy, found.scaled_entropy, "entropy of the weights, nats"),
+        (found.jacobian, found.scaled_jacobian, "norm of the Jacobian"),
+    )
+    for axes, (plain, scaled, title) in zip(panels, pairs, strict=True):
+        axes.plot(found.widths, plain, "o-", color=RED, ms=3, label="unscaled")
+        axes.plot(found.widths, scaled, "s--", color=BLUE, ms=3, label="scaled")
+        axes.set(xscale="log", xlabel="head width", title=title)
+        axes.title.set_size(9)
+    panels[0].set(yscale="log")
+    panels[0].legend()
+    return _figure(
+        canvas, "scores", ("scaling", "softmax"), "What the division by the root does",
+        "Queries and keys with independent components of mean 0 and variance 1, sixteen keys a "
+        "query. Unscaled, the variance of a dot product is the head width; the weights then "
+        "concentrate on one key and the Jacobian of softmax, through which the gradient has to "
+        "pass, goes to zero. Divided by $\\sqrt{d_k}$, all three stay where they are.",
+    )  # fmt: skip
+
+
+def _gradients(seed: int) -> Figure:
+    found = curves.gradients(seed)
+    canvas, (axes,) = _panels(1)
+    axes.fill_between(
+        found.depths, found.lower, found.upper, color=GREY, alpha=0.15, lw=0,
+        label="proved for residual",
+    )  # fmt: skip
+    axes.plot(found.depths, curves.RHO**found.depths, color=GREY, lw=0.8)
+    stacks = (
+        (found.residual, ORANGE, "o", "residual"), (found.pre, GREEN, "s", "Pre-LN"),
+        (found.post, BLUE, "^", "Post-LN"), (found.plain, RED, "x", "plain"),
+    )  # fmt: skip
+    for lengths, colour, marker, name in stacks:
+        axes.plot(found.depths, lengths, marker + "-", color=colour, ms=3, label=name)
+    axes.set(yscale="log", ylim=(1e-5, 1e3), xlabel="layers", ylabel="length of the gradient")
+    axes.legend(ncols=3)
+    return _figure(
+        canvas, "gradients", ("residual", "norm-placement"), "Gradients in deep stacks",
+        f"The length of the gradient by the first input, where that by the last output has length "
+        f"1. Every branch is linear and makes rows {curves.RHO:g} times as long. Without residual "
+        f"connections the gradient is ${curves.RHO:g}^L$ exactly (line). With them it stays "
+        f"between $(1-\\rho)^L$ and $(1+\\rho)^L$ (shaded, `residual/product-bounds`), which is "
+        f"no bound that is free of the depth (`residual/depth-free`).",
+    )  # fmt: skip
+
+
+def _shares(_: int) -> Figure:
+    canvas, (left, right) = _panels()
+    vocabulary = np.geomspace(1e3, 3e5, 60)
+    styles = zip((2, 6, 12, 48), (RED, ORANGE, GREEN, BLUE), (":", "-.", "--", "-"), strict=True)
+    for layers, colour, style in styles:
+        share = [curves.feed_forward_share(curves.Model("", layers, 768, round(v), 1024))
+                 for v in vocabulary]  # fmt: skip
+        left.plot(vocabulary, share, style, color=colour, label=f"{layers} layers")
+    left.set(xscale="log", xlabel="vocabulary", ylabel="share", title="width 768")
+    left.legend()
+    weights = np.geomspace(0.02, 20, 60)
+    right.plot(weights, 8 / (12 + weights), color=GREY, lw=1)
+    for model, marker in zip(curves.MODELS, "os^D*", strict=True):
+        at = curves.load(model), curves.feed_forward_share(model)
+        right.plot(*at, marker, color=BLUE, label=model.name)
+    right.set(xscale="log", xlabel="rows of embeddings per layer and unit of width")
+    right.legend()
+    for axes in (left, right):
+        axes.axhline(2 / 3, color=GREY, lw=0.8, ls=":")
+        axes.set(ylim=(0, 0.75))
+    return _figure(
+        canvas, "shares", ("parameter-shares",), "The share of the feed-forward networks",
+        "Of all parameters of a decoder-only model with embeddings. Two thirds (dotted) is what a "
+        "block without anything else has; a large vocabulary or a small depth takes from it. "
+        "Right: for all models the share is about $8/(12 + x)$, where $x$ is the number of rows of "
+        "the embeddings over $L\\, d_{\\text{model}}$.",
+    )  # fmt: skip
+
+
+def _operations(seed: int) -> Figure:
+    found = curves.operations(seed)
+    canvas, (axes,) = _panels(1)
+    axes.plot(found.tokens, found.projections, "s--", color=ORANGE, ms=4, label="projections")
+    axes.plot(found.tokens, found.attention, "o-", color=BLUE, ms=4, label="scores and sums")
+    crossover = 2 * curves.COUNTED_WIDTH
+    axes.axvline(crossover, color=GREY, lw=0.8, ls=":")
+    axes.text(crossover + 0.3, axes.get_ylim()[1] * 0.9, "twice the width", color=GREY)
+    axes.set(xlabel="tokens", ylabel="operations")
+    axes.legend(loc="center left")
+    return _figure(
+        canvas, "operations", ("operation-counts",), "Projections against attention",
+        f"Multiplications and additions of one attention layer of width {curves.COUNTED_WIDTH}, "
+        "counted one by one while it computes. The projections grow with the number of tokens, "
+        "scores and weighted sums with its square; they meet at about twice the width "
+        "(`operation-counts/crossover`).",
+    )  # fmt: skip
+
+
+_PICTURES: Final[tuple[Callable[[int], Figure], ...]] = (
+    _encoding, _displacement, _scores, _gradients, _shares, _operations,
+)  # fmt: skip
+
+
+def _panels(number: int = 2) -> tuple[Any, Any]:
+    canvas = Canvas(figsize=_WIDE, layout="constrained")
+    return canvas, canvas.subplots(1, number, squeeze=False)[0]
+
+
+def _figure(canvas: Any, name: str, topics: tuple[str, ...], title: str, caption: str) -> Figure:
+    pdf, svg = io.BytesIO(), io.StringIO()
+    canvas.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Producer": None,
+                                                "Creator": None})  # fmt: skip
+    canvas.savefig(svg, format="svg", metadata={"Date": None, "Creator": None, "Format": None,
+                                                "Type": None})  # fmt: skip
+    return Figure(name, title, caption, topics, pdf.getvalue(), _inline(svg.getvalue(), name))
+
+
+def _inline(svg: str, name: str) -> str:
+    """The drawing as a part of a page: no prologue, no style for all, ids of its own."""
+    body = svg[svg.index("<svg") :]
+    body = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", body, flags=re.DOTALL)
+    body = re.sub(r' (?:xmlns(?::xlink)?|version)="[^"]*"', "", body)
+    body = re.sub(r"<!--.*?-->", "", body, flags=re.DOTALL)
+    body = re.sub(r' id="([^"]+)"', rf' id="{name}-\1"', body)
+    body = re.sub(r'(href="|url\()#', rf"\1#{name}-", body)
+    used = {*re.findall(r'(?:href="|url\()#([^")]+)', body)}
+
+    def once(found: re.Match[str]) -> str:
+        """An id that something refers to, where it stands first."""
+        kept = found[0] if found[1] in used else ""
+        used.discard(found[1])
+        return kept
+
+    body = re.sub(r' id="([^"]+)"', once, body)
+    body = re.sub(r"(\d+\.\d{2})\d+", r"\1", body)  # a hundredth of a point is not to be seen
+    return re.sub(r">\s+<", "><", body).strip()

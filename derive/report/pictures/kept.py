@@ -1,0 +1,135 @@
+"""The pictures, drawn in a process of its own while the claims are settled, and kept.
+
+They take longer to draw than the rest of the report.  They depend on the seed, on the sources that
+compute and draw them, and on the versions of NumPy and matplotlib: the name of the file is a digest
+of these.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from importlib.util import find_spec
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from derive.report.errors import ReportError
+from derive.report.model import Figure
+
+Pictures = Callable[[], tuple[Figure, ...]]
+"""Waits until the pictures are there."""
+
+_SUFFIX = ".pictures"
+
+
+def available() -> bool:
+    """Whether there is a matplotlib to draw with."""
+    return find_spec("matplotlib") is not None
+
+
+@contextlib.contextmanager
+def drawn(seed: int, folder: Path | None) -> Iterator[Pictures]:
+    """The pictures for this seed; `folder` keeps them for the next time, None keeps nothing.
+
+    Whoever waits for them gets a `ReportError` if they cannot be drawn.
+    """
+    path = None if folder is None else folder / f"{_state(seed)}{_SUFFIX}"
+    found = None if path is None else _read(path)
+    if found is not None:
+        yield lambda: found
+        return
+    if "fork" not in multiprocessing.get_all_start_methods():
+        yield lambda: _kept(path, _drawn_here(seed))
+        return
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send, args=(seed, sender), daemon=True)
+    process.start()
+    sender.close()
+    try:
+        yield lambda: _kept(path, _received(receiver))
+    finally:
+        process.kill()
+        process.join()
+        receiver.close()
+
+
+def _drawn_here(seed: int) -> tuple[Figure, ...]:
+    from derive.report.pictures.drawing import draw
+
+    try:
+        return draw(seed)
+    except Exception as error:
+        raise ReportError(f"no pictures: {type(error).__name__} {error}") from error
+
+
+def _send(seed: int, sender: Connection) -> None:
+    try:
+        sender.send(_drawn_here(seed))
+    except ReportError as error:
+        sender.send(str(error))
+
+
+def _received(receiver: Connection) -> tuple[Figure, ...]:
+    try:
+        found: tuple[Figure, ...] | str = receiver.recv()
+    except EOFError:
+        raise ReportError("no pictures: the process that draws them ended") from None
+    if isinstance(found, str):
+        raise ReportError(found)
+    return found
+
+
+# -- the kept file -----------------------------------------------------------------------------
+
+
+def _state(seed: int) -> str:
+    """A digest of all that the pictures depend on."""
+    versions = [metadata.version(name) for name in ("numpy", "matplotlib")]
+    digest = hashlib.sha256(json.dumps([seed, *versions]).encode())
+    spec = find_spec("numeric")  # not imported: it brings NumPy with it
+    computing = [Path(spec.origin).parent] if spec is not None and spec.origin is not None else []
+    for folder in (*computing, Path(__file__).parent):
+        for source in sorted(folder.glob("*.py")):
+            digest.update(hashlib.sha256(source.read_bytes()).digest())
+    return digest.hexdigest()[:32]
+
+
+def _read(path: Path) -> tuple[Figure, ...] | None:
+    """The pictures of a file; None if there is none, or one that is not of this form."""
+    try:
+        return tuple(_figure(entry) for entry in json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _figure(entry: dict[str, Any]) -> Figure:
+    pdf = base64.b64decode(entry["pdf"], validate=True)
+    texts = {name: str(entry[name]) for name in ("name", "title", "caption", "svg")}
+    return Figure(topics=tuple(map(str, entry["topics"])), pdf=pdf, **texts)
+
+
+def _kept(path: Path | None, figures: tuple[Figure, ...]) -> tuple[Figure, ...]:
+    """Keep them where that can be done; a folder that cannot be written to keeps nothing."""
+    if path is None:
+        return figures
+    entries = [{**vars(f), "pdf": base64.b64encode(f.pdf).decode()} for f in figures]
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            beside.write_text(json.dumps(entries), encoding="utf-8")
+            os.replace(beside, path)
+        finally:
+            beside.unlink(missing_ok=True)
+        for old in path.parent.glob(f"*{_SUFFIX}"):
+            if old != path:
+                old.unlink(missing_ok=True)
+    return figures
