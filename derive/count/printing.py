@@ -37,9 +37,7 @@ def conventions(c: Count) -> tuple[str, ...]:
     """What was counted and what was not, one thing on a line."""
     model = c.model
     found = [*c.architecture.conventions, *model.notes, *COUNTING]
-    from_file = f"{model.dtype}, as the configuration says"
-    told = from_file if model.dtype and c.bytes == model.bytes else "by convention or as set"
-    found.append(f"memory: {c.bytes} bytes for a number ({told})")
+    found.append(f"memory: {c.bytes} bytes for a number ({_why_so_many_bytes(c)})")
     chosen = [f"{x.data[0]} = {c.values[x]}" for x in c.model.lengths]
     if chosen:
         found.append(f"lengths: {', '.join(chosen)}; --set changes them")
@@ -47,6 +45,14 @@ def conventions(c: Count) -> tuple[str, ...]:
         given = ", ".join(f"{name} = {value}" for name, value in model.defaults.items())
         found.append(f"not in the configuration, taken from the library's defaults: {given}")
     return tuple(found)
+
+
+def _why_so_many_bytes(c: Count) -> str:
+    if c.bytes != c.model.bytes:
+        return "as set"
+    if c.model.dtype:
+        return f"{c.model.dtype}, as the configuration says"
+    return "by convention; --set bytes=4 changes it"
 
 
 # ---------------------------------------------------------------------------- JSON

@@ -66,6 +66,8 @@ def test_text(capsys, tmp_path) -> None:
     out = printed(capsys, written(tmp_path, **LLAMA), "--set", "n=2048", "--set", "bytes=4")
     assert "6,738,415,616" in out
     assert "1,048,576       bytes per token" in out
+    assert "4 bytes for a number (as set)" in out
+    assert "2 bytes for a number (float16, as the" in printed(capsys, written(tmp_path, **LLAMA))
     assert "Feed-forward share" in out
     assert "n = 2048" in out
     assert "Derivation" not in out
