@@ -471,12 +471,16 @@ def order_mutations() -> tuple[Mutation, ...]:
             statement=implies(
                 another_order, forall([t, o], equal(moved, total(contribution(i), i)))
             ),
+            counterexample=Example({
+                n: 1, d: 1, h: 2, d_v: 1, place: [1, 0], any_head: [[[1]], [[0]]],
+                any_rows: [[1], [0]],
+            }),
             twin=Twin(
                 "layers whose heads are permuted without their rows",
                 lambda rng: twin_order(rng, with_rows=False),
             ),
         ),
-    )
+    )  # fmt: skip
 
 
 REORDERED = Claim(

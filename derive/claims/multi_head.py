@@ -434,12 +434,15 @@ def unseen_mutations() -> tuple[Mutation, ...]:
         Mutation(
             "what one head does not see, another does not see either",
             statement=forall([i, j], implies(lost, stays)),
+            counterexample=Example({
+                **TWO_HEADS, d_k: 1, unseen: [1], W_Q: [[[0]], [[1]]], Q: [[0]],
+            }),
             twin=Twin(
                 "attention weights of head 1 after a change that head 0 does not see",
                 lambda rng: twin_unseen(rng, head=1),
             ),
         ),
-    )
+    )  # fmt: skip
 
 
 UNSEEN = Claim(

@@ -156,6 +156,8 @@ KEYS_FIT = Given(equal(times(h, d_k), d), "the reason that the note gives for th
 VALUES_FIT = Given(equal(times(h, d_v), d), "the reason that the note gives for the concatenation")
 fitting = r"$h\,d_k = d_{\text{model}}$ and $h\,d_v = d_{\text{model}}$"
 
+SMALLEST = {d: 1, h: 1, d_k: 1, d_v: 1}
+
 #: (d_model, h): divisible, no two alike; one head, as many heads as the width, width 1.
 DIVISIBLE = ((12, 4), (12, 3), (30, 5), (8, 8), (2, 1), (7, 1), (1, 1))
 #: (d_model, h, d_k, d_v): widths that are not tied to the model width.
@@ -522,6 +524,7 @@ def layer_with_biases_mutations() -> tuple[Mutation, ...]:
         Mutation(
             "the output projection is left without a bias",
             statement=implies(BIASES, equal(with_biases, plus(times(4, square), times(3, d)))),
+            counterexample=Example(SMALLEST),
         ),
     )
 
@@ -653,6 +656,7 @@ def grouped_mutations() -> tuple[Mutation, ...]:
         Mutation(
             "the share $g/h$ is turned round",
             statement=implies(both(*counting(*shared)), equal(number(*grouped), turned)),
+            counterexample=Example({**SMALLEST, g: 2}),
         ),
     )
 
@@ -737,6 +741,7 @@ def constant_mutations() -> tuple[Mutation, ...]:
         Mutation(
             "a head keeps its width when there are more of them",
             given=(*CONSTANT.given[:-2], *kept),
+            counterexample=Example({**SMALLEST, h2: 2, d_k2: 1, d_v2: 1}),
             twin=Twin(
                 "numbers stored for every number of heads of one width",
                 lambda rng: twin_constant(rng, width=2),
@@ -958,6 +963,7 @@ def single_mutations() -> tuple[Mutation, ...]:
         Mutation(
             "the single head has no output projection",
             given=(*SINGLE.given, *as_wide),
+            counterexample=Example({**SMALLEST, e_k: 1, e_v: 1, u: 0}),
             twin=Twin("numbers stored by one head less its output weights", without_output),
         ),
     )
@@ -1380,6 +1386,7 @@ def gated_mutations() -> tuple[Mutation, ...]:
             statement=implies(
                 both(W_G.counted, FOUR_TIMES.formula), equal(number(*gated), times(8, square))
             ),
+            counterexample=Example({d: 1, f: 4}),
             twin=Twin(
                 "stored numbers, with a second matrix of the first kind, for the factor 4",
                 lambda rng: twin_gated(rng, hidden=lambda m: 4 * m),
@@ -1476,6 +1483,7 @@ def code_mutations() -> tuple[Mutation, ...]:
         Mutation(
             "the biases are dropped",
             statement=implies(both(*counting(*turned_matrices)), matrices_only),
+            counterexample=Example({d: 1, f: 1}),
             twin=mistaken("outputs of networks without their biases", without_biases),
         ),
         Mutation(
