@@ -1896,7 +1896,7 @@ def twin_equivariant(rng: np.random.Generator, moved_back: bool = True) -> list[
         out.append(agree(found, before[order] if moved_back else before, f"m={size}"))
         if size > 1:
             moved = of_itself(np.roll(tokens, 1, axis=0), *projected)
-            out.append(differs(moved, of_itself(tokens, *projected), by=1e-3, what="not invariant"))
+            out.append(differs(moved, of_itself(tokens, *projected), by=1e-6, what="not invariant"))
     return out
 
 

@@ -137,7 +137,7 @@ def weights_of(x: Any, y: Any, matrices: tuple[Any, Any]) -> Any:
 def twin_forms(rng: np.random.Generator) -> Iterator[Trial]:
     for x, y, first, second, other in with_forms(rng):
         yield agree(weights_of(x, y, second), weights_of(x, y, first), "same form", 1e-11)
-        yield differs(second[0], first[0], by=1e-2, what="other matrices")
+        yield differs(second[0], first[0], by=1e-6, what="other matrices")
         gap = np.abs(first[0] @ first[1].T - other[0] @ other[1].T).max()
         yield differs(
             weights_of(x, y, other), weights_of(x, y, first), by=1e-6 * gap, what="other form"
@@ -294,7 +294,7 @@ def deny_equal_matrices(p: Prover, target: T.Term) -> Theorem:
 def twin_matrices(rng: np.random.Generator) -> Iterator[Trial]:
     for x, y, first, second, _ in with_forms(rng):
         yield agree(weights_of(x, y, second), weights_of(x, y, first), "same pattern", 1e-11)
-        yield differs(second[0], first[0], by=1e-2, what="other query matrices")
+        yield differs(second[0], first[0], by=1e-6, what="other query matrices")
 
 
 MATRICES = Claim(

@@ -323,7 +323,7 @@ def twin_narrow(rng: np.random.Generator) -> Iterator[Trial]:
         )
         best = best_of_rank(whole, column)
         if heads > 1:
-            yield differs(best, whole, by=1e-3, what="the best map of the width of one head")
+            yield differs(best, whole, by=1e-6, what="the best map of the width of one head")
         else:
             yield agree(best, whole, "one head", 1e-12)
 

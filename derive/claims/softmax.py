@@ -1383,7 +1383,7 @@ def twin_columns(rng: np.random.Generator) -> list[Trial]:
         if len(sizes) == 2:
             out.append(agree(found, sizes[1], f"axis 1 of {sizes}"))
         else:
-            out.append(differs(found, sizes[1], by=1.0, what=f"axis 1 of {sizes}"))
+            out.append(differs(found, sizes[1], by=0.5, what=f"axis 1 of {sizes}"))
     return out
 
 
@@ -2146,7 +2146,7 @@ def twin_query_bias(rng: np.random.Generator) -> list[Trial]:
         factors = plain * np.exp(key @ offset / key.shape[1] ** 0.5)
         out.append(agree(moved, factors / factors.sum(), f"m={len(key)}"))
         if len(key) > 1:
-            out.append(differs(moved, plain, by=1e-3, what=f"m={len(key)}"))
+            out.append(differs(moved, plain, by=1e-6, what=f"m={len(key)}"))
     moved = attention_weights([[np.log(2)]], np.array([[0.0], [1.0]]))
     out.append(agree(moved, [[1 / 3, 2 / 3]], "the counterexample"))
     return out
