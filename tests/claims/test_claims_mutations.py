@@ -44,11 +44,6 @@ AT_LEAST = {
     "A25": 1,  # the network along the axis of the tokens
     "A26": 2,  # one matrix of two; no biases counted where there are some
     "A27": 8,  # cross-attention, embedding or biases that are forgotten
-    "B01a": 6,  # divided by the width or not at all; means and correlations overlooked
-    "B01b": 12,  # the bound 1/4 of the norm; vanishing at a tie; factors and means left out
-    "B02": 2,  # the second axis where there are axes in front; the first one
-    "B03": 1,  # rows and columns exchanged
-    "B04": 3,  # the root taken for the width; variance 1 expected of it
     "A28": 3,  # the gradient that passes no norm; the norm in front of the sum
     "A29": 4,  # (I + J) g; 1 in every entry; the +1 forgotten; factors in the other order
     "A30": 6,  # f(x) = -x; a lower bound of 1
@@ -56,6 +51,11 @@ AT_LEAST = {
     "A32": 2,  # along axis 0; gradients through other tokens
     "A33": 2,  # the branch differentiated at x
     "A34": 2,  # an identity path of norm 1 in Post-LN; a direct path through it
+    "B01a": 6,  # divided by the width or not at all; means and correlations overlooked
+    "B01b": 12,  # the bound 1/4 of the norm; vanishing at a tie; factors and means left out
+    "B02": 2,  # the second axis where there are axes in front; the first one
+    "B03": 1,  # rows and columns exchanged
+    "B04": 3,  # the root taken for the width; variance 1 expected of it
     "B05": 3,  # columns dealt out; the input split before a projection by any matrix
     "B06": 2,  # one softmax for all heads; the weights of one head for all
     "B07": 3,  # reshaped at once; columns dealt out
@@ -87,13 +87,28 @@ AT_LEAST = {
     "B38": 1,  # the threshold 1
     "B39": 5,  # gates on the wrong side; a first matrix that learns from zero
     "B40": 6,  # the encoder's input; exchanged roles; a path back that is forgotten
-    "B44": 3,  # the root of the model width; both sides divided; variance that grows with heads
     "B42": 1,  # without the transposes
+    "B44": 3,  # the root of the model width; both sides divided; variance that grows with heads
     "B45": 1,  # a hidden width that is built in
 }  # fmt: skip
 #: How many mistaken statements of a claim are not refuted, but only not provable: an expectation
-#: of which nothing more is known than that it is linear has no values.
+#: of which nothing more is known than that it is linear has no values, and values at which a
+#: gradient is another one are not found for every gradient.
 OPEN = {
+    "backward/attention-keys": 1,
+    "backward/attention-masked-keys": 1,
+    "backward/attention-masked-queries": 2,
+    "backward/attention-queries": 2,
+    "backward/cross-entropy": 1,
+    "backward/feed-forward-first-bias": 1,
+    "backward/feed-forward-input": 1,
+    "backward/layer-norm-inside-gamma": 1,
+    "backward/layer-norm-outside-gamma": 1,
+    "backward/post-norm-input": 1,
+    "backward/pre-norm-input": 1,
+    "backward/relu": 1,
+    "backward/residual-input": 1,
+    "backward/rotary-encoding": 1,
     "scaling/exact-condition": 1,
     "scaling/in-a-head": 1,
     "scaling/moments": 1,
