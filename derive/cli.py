@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
+import json
 import math
 import os
 import shlex
@@ -175,6 +176,16 @@ def _parser() -> _Parser:
     )  # fmt: skip
     report.set_defaults(more=[])
     _add_seed(report)
+
+    certify = _command(commands, "certify", _certify, "write the proofs as sources for Coq")
+    _add_claims(certify)
+    certify.add_argument(
+        "--out", metavar="DIR", default="certificates", help="the folder (certificates)"
+    )
+    certify.add_argument(
+        "--check", action="store_true", help="compile and audit them, which needs Coq"
+    )
+    certify.add_argument("--json", metavar="FILE", help="write what was certified, or - to stdout")
 
     _add_count(commands)
     return parser
@@ -391,6 +402,40 @@ def _count(args: argparse.Namespace) -> int:
     if args.json != "-":
         _write(answer.as_text(_style(), explain=args.explain))
     return 0
+
+
+def _certify(args: argparse.Namespace) -> int:
+    from derive import jsonout, runner, store
+    from derive.certify import check, coverage, project
+
+    out = Path(args.out)
+    _refuse_no_folder(out)
+    to_file = None if args.json in {None, "-"} else _File("--json", args.json)
+    if args.check and not check.has_coq():
+        raise InputError(f"--check: coqc or coqchk is missing; install {check.PACKAGES}")
+    kept = store.open_store()
+    results = _results(_chosen(args.patterns), store=kept)
+    logs = [(r, kept.entries[r.id]["logs"]) for r in results if r.replayed]
+    made = project.build([(r.id, r.statement, list(map(json.loads, texts))) for r, texts in logs])
+    with _one_line(f"--out {out}", check.CoqError):
+        project.write(made, out)
+    audited = None
+    if args.check:
+        try:
+            audited = check.check(made, out)
+        except check.CoqError as error:
+            print(f"derive: {error}", file=sys.stderr)
+            return 1
+    verdicts = [(r.id, r.verdict.value) for r, _ in logs]
+    entries = coverage.coverage(made, verdicts, audited)
+    if args.json is not None:
+        found = jsonout.dumps(jsonout.certificates_object(entries))
+        (_write if to_file is None else to_file.write)(found)
+    if args.json != "-":
+        _write(f"{out}\n" if audited is None else coverage.summary(entries, made, audited))
+    if audited is None and not check.has_coq():
+        print(f"derive: to check the sources, install {check.PACKAGES}", file=sys.stderr)
+    return int(runner.failed(results))
 
 
 @contextlib.contextmanager

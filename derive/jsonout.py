@@ -21,6 +21,7 @@ from derive.result import (
 )
 
 if TYPE_CHECKING:
+    from derive.certify.coverage import Coverage
     from derive.claim import Claim
 
 SCHEMA: Final = 1
@@ -59,6 +60,22 @@ def places_object(
             for place in places
         ],
     }  # fmt: skip
+
+
+def certificates_object(entries: Sequence[Coverage]) -> dict[str, Any]:
+    """The object that ``derive certify --json`` prints."""
+    return {
+        "schema": SCHEMA,
+        "claims": [
+            {
+                "id": e.claim,
+                "verdict": e.verdict,
+                "certificate": e.certificate,
+                "reason": e.reason,
+            }
+            for e in entries
+        ],
+    }
 
 
 def dumps(value: Any) -> str:

@@ -38,9 +38,9 @@ class Store:
 
     def save(self) -> None:
         """Write what is new, all or nothing; a folder that cannot be written to keeps nothing."""
+        self.entries.update(self._new)
         if self.path is None or not self._new:
             return
-        self.entries.update(self._new)
         with contextlib.suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             beside = self.path.with_suffix(f".{os.getpid()}.tmp")

@@ -12,6 +12,9 @@ def pytest_addoption(parser):
         help="alter every field of every step of every proof log, instead of a sample of steps",
     )
     parser.addoption(
+        "--coq", action="store_true", help="let Coq compile and audit proofs, which takes a minute"
+    )
+    parser.addoption(
         "--report-page",
         metavar="FILE",
         help="a report.html for the tests in a browser, instead of a small one",

@@ -1,0 +1,209 @@
+"""Kernel terms as the data type `tm` of ``coq/Terms.v``, nested tuples with the constructor first.
+
+Both printers start from it: `spec` writes it as a readable formula, `encode` as the text of a log.
+Sums and products become binary, ``a + (-1) b`` becomes ``a - b`` and ``a b^-1`` becomes ``a / b``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from derive.kernel import terms as T
+from derive.kernel.terms import Head, Lam, Term
+
+Node = tuple[Any, ...]
+
+
+class Unsupported(Exception):
+    """Something of the kernel that the Coq side does not have; the message names it."""
+
+
+KINDS: Final = {"real": 0, "int": 1, "nat": 2, "dim": 3, "fin": 4}
+FUNCTIONS: Final = {"sin": 0, "cos": 1, "exp": 2, "log": 3, "sqrt": 4, "abs": 5, "floor": 6}
+ZERO: Final[Node] = ("Num", 0, 1)
+ONE: Final[Node] = ("Num", 1, 1)
+
+
+class Symbols:
+    """Numbers for the free symbols of a log: variables by node, heads by name and shape."""
+
+    def __init__(self) -> None:
+        self.known: dict[Term | Head, int] = {}
+
+    def of(self, symbol: Term | Head) -> int:
+        return self.known.setdefault(symbol, len(self.known))
+
+
+class Deep:
+    """Translates terms and formulas, each once."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        self.symbols = symbols
+        self._memo: dict[Term, Node] = {}
+
+    def __call__(self, t: Term) -> Node:
+        found = self._memo.get(t)
+        if found is None:
+            found = self._memo[t] = self._formula(t) if T.is_formula(t) else self._term(t)
+        return found
+
+    # ------------------------------------------------------------------ terms
+
+    def _term(self, t: Term) -> Node:
+        match t.op:
+            case "num":
+                return ("Num", t.data.numerator, t.data.denominator)
+            case "var" if t.data[2]:
+                return ("Val", ("HFree", self.symbols.of(t), True))
+            case "var":
+                size = self(t.children[0]) if t.children else ZERO
+                return ("Free", self.symbols.of(t), KINDS[t.data[1]], size)
+            case "bound":
+                return ("Bound", t.data)
+            case "add":
+                return self._sum(t)
+            case "mul":
+                return self._product(t)
+            case "pow":
+                return self._power(t)
+            case "fn":
+                return self._function(t)
+            case "delta":
+                return ("Delta", *map(self, t.children))
+            case "sum":
+                return ("TSum", *map(self, t.children))
+            case "prod":
+                return ("TProd", *map(self, t.children))
+            case "E":
+                return ("Exp_", self(t.children[0]))
+            case "app":
+                return ("Val", self._application(t.data, t.children))
+            case _:
+                raise Unsupported(f"there is no {t.op!r} on the Coq side")
+
+    def _sum(self, t: Term) -> Node:
+        first, *rest = t.children
+        out = self(first)
+        for c in rest:
+            out = ("Add", out, self(c))
+        return out if rest or t.children else ZERO
+
+    def _product(self, t: Term) -> Node:
+        first, *rest = t.children
+        if rest and first.op == "num" and first.data == -1:
+            return ("Opp", self._factors(rest))
+        return self._factors(t.children)
+
+    def _factors(self, children: Any) -> Node:
+        first, *rest = children
+        out = self(first)
+        for c in rest:
+            out = ("Mul", out, self(c))
+        return out
+
+    def _power(self, t: Term) -> Node:
+        base, e = self(t.children[0]), t.data
+        if e == -1:
+            return ("Inv", base)
+        return ("Inv", ("Pow", base, -e)) if e < 0 else ("Pow", base, e)
+
+    def _function(self, t: Term) -> Node:
+        args = list(map(self, t.children))
+        match t.data:
+            case "pi":
+                return ("Pi",)
+            case "max" | "min":
+                out = args[0]
+                for a in args[1:]:
+                    out = ("Max" if t.data == "max" else "Min", out, a)
+                return out
+            case "rpow":
+                return ("RPow", *args)
+            case "mod":
+                a, n = args
+                whole = ("Fn", FUNCTIONS["floor"], ("Mul", a, ("Inv", n)))
+                return ("Add", a, ("Opp", ("Mul", n, whole)))
+            case name:
+                return ("Fn", FUNCTIONS[name], args[0])
+
+    def _application(self, head: Head, children: tuple[Term, ...]) -> Node:
+        if isinstance(head.head, int):
+            out: Node = ("HBound", head.head)
+        else:
+            out = ("HFree", self.symbols.of(head), head.random)
+        for c in children[: head.scalars]:
+            out = ("Ap", out, self(c))
+        at = head.scalars
+        for arity in head.arities:
+            if arity != 1:
+                raise Unsupported("a function of matrices")
+            out = ("ApV", out, self(children[at]), self(children[at + 1]))
+            at += 2
+        return out
+
+    # ------------------------------------------------------------------ formulas
+
+    def _formula(self, t: Term) -> Node:
+        match t.op:
+            case "eq" | "le" | "lt":
+                return (_RELATIONS[t.op], *map(self, t.children))
+            case "isint":
+                return ("FInt", self(t.children[0]))
+            case "and" | "or":
+                return self._parts(t)
+            case "not":
+                return ("FNot", self(t.children[0]))
+            case "imp":
+                return ("FImp", *map(self, t.children))
+            case "forall" | "exists":
+                op = "FAll" if t.op == "forall" else "FEx"
+                sort, arity = t.data
+                size = self(t.children[0]) if sort == "fin" else ZERO
+                kind = ("QTen", arity) if sort == "tensor" else ("QNum", KINDS[sort])
+                return (op, kind, size, self(t.children[-1]))
+            case "grad":
+                return self._gradient(t)
+            case "diff":
+                return self._differentiable(t)
+            case _:
+                raise Unsupported(f"there is no {t.op!r} on the Coq side")
+
+    def _parts(self, t: Term) -> Node:
+        if not t.children:
+            return ("FTrue",) if t.op == "and" else ("FFalse",)
+        *init, out = map(self, t.children)
+        for p in reversed(init):
+            out = ("FAnd" if t.op == "and" else "FOr", p, out)
+        return out
+
+    def _gradient(self, t: Term) -> Node:
+        if not 1 <= t.data <= 3:
+            raise Unsupported(f"a gradient by a tensor with {t.data} indices")
+        return (f"FGrad{t.data}", *map(self, t.children))
+
+    def _differentiable(self, t: Term) -> Node:
+        """The function has the derivative symbol as its gradient in that vector."""
+        (value,) = t.children
+        head, n = value.data, value.data.scalars
+        if head.arities != (1,):
+            raise Unsupported("differentiability in one of several vectors")
+        size, body = value.children[n:]
+        scalars = [T.lift(c, 1) for c in value.children[:n]]
+        whole = T.app(Head(1, 1), T.bound(0))
+        function = T.app(head, *scalars, T.lift(size, 1), whole)
+        slope = Head(head.head, n + 1, head.arities, (*head.derivatives, 0), head.random)
+        entries = T.app(slope, *scalars, T.bound(0), T.lift(size, 1), T.lift(body, 1, 1))
+        return ("FGrad1", self(size), self(function), self(body), self(entries))
+
+
+_RELATIONS: Final = {"eq": "FEq", "le": "FLe", "lt": "FLt"}
+
+
+def value(deep: Deep, v: Term | Lam) -> tuple[int, Node]:
+    """A value of a quantified variable: (0, number) or (1, tensor)."""
+    if isinstance(v, Term):
+        return 0, deep(v)
+    out = deep(v.body)
+    for _ in range(v.arity):
+        out = ("Lam", out)
+    return 1, out

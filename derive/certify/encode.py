@@ -1,0 +1,415 @@
+"""A proof log as the text that ``coq/Run.v`` replays: numbers in printable characters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from derive.certify.deep import ZERO, Deep, Node, Symbols, Unsupported, value
+from derive.kernel import terms as T
+from derive.kernel.log import read_argument, read_terms
+from derive.kernel.rules import Item
+from derive.kernel.terms import Head, Lam, Term
+
+_TERMS: Final = (
+    "Num", "Pi", "Free", "Bound", "Add", "Mul", "Opp", "Inv", "Pow", "Fn", "Max", "Min", "RPow",
+    "Delta", "TSum", "TProd", "Exp_", "Val", "HFree", "HBound", "Ap", "ApV", "Lam",
+)  # fmt: skip
+_FORMULAS: Final = (
+    "FEq", "FLe", "FLt", "FInt", "FTrue", "FFalse", "FAnd", "FOr", "FNot", "FImp", "FAll", "FEx",
+    "FGrad1", "FGrad2", "FGrad3",
+)  # fmt: skip
+_RULES: Final = (
+    "assume", "conj", "conjunct", "discharge", "modus-ponens", "generalise", "specialise",
+    "witness", "choose", "cases", "disjunct", "excluded-middle", "contradiction", "deny",
+    "not-implies", "not-forall", "not-conj", "induction", "axiom", "linear-combination", "order",
+    "antisymmetry", "dichotomy", "apart", "not-le", "integer-gap", "integer", "leibniz",
+    "extensionality", "unroll", "block-sum", "block-forall", "finite-forall", "decide", "restate",
+)  # fmt: skip
+_AXIOMS: Final = (
+    "inverse", "sin-add", "cos-add", "pythagoras", "cos-one", "max-right", "max-left", "min-left",
+    "min-right", "abs-nonneg", "abs-nonpos", "log-product", "log-tangent", "exp-increasing",
+    "floor-lower", "floor-upper", "sin-upper",
+)  # fmt: skip
+_CODE: Final = {
+    **{name: k for k, name in enumerate(_TERMS)},
+    **{name: 30 + k for k, name in enumerate(_FORMULAS)},
+    **{name: 50 + k for k, name in enumerate(_RULES)},
+    "generalise-tensor": 55,
+}
+_RANGES: Final = {"QNum": 0, "QTen": 1, "QFun": 2, "QRan": 3}
+
+
+def text(numbers: Sequence[int]) -> str:
+    """Digits of base 12 from the character after "~" downwards, then one of base 80."""
+    out: list[str] = []
+    for n in numbers:
+        n, low = divmod(n, 80)
+        high = []
+        while n:
+            n, digit = divmod(n, 12)
+            high.append(chr(115 + digit))
+        out += [*reversed(high), chr(35 + low)]
+    return "".join(out)
+
+
+class Writer:
+    """The numbers of a log; terms, formulas and theorems are referred to from the latest."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self._terms: dict[Node, int] = {}
+        self._formulas: dict[Node, int] = {}
+        self.theorems = 0
+
+    def term(self, t: Node) -> int:
+        """The reference of a term from here; its parts are written first."""
+        return self._reference(t, self._terms, self._write_term)
+
+    def formula(self, p: Node) -> int:
+        return self._reference(p, self._formulas, self._write_formula)
+
+    def _reference(self, t: Node, known: dict[Node, int], write: Callable[[Node], None]) -> int:
+        if t not in known:
+            write(t)
+            known[t] = len(known)
+        return len(known) - 1 - known[t]
+
+    def _write_term(self, t: Node) -> None:
+        op, *data = t
+        parts = [d for d in data if isinstance(d, tuple)]
+        for p in parts:
+            self.term(p)
+        self.numbers.append(_CODE[op])
+        if op == "Num":
+            self.integer(data[0])
+            self.numbers.append(data[1] - 1)
+            return
+        for d in data:
+            self.numbers.append(self.term(d) if isinstance(d, tuple) else int(d))
+
+    def _write_formula(self, p: Node) -> None:
+        op, *data = p
+        quantified = op in ("FAll", "FEx")
+        for k, d in enumerate(data):
+            if quantified and k == 0:
+                continue
+            self._part(d)
+        self.numbers.append(_CODE[op])
+        for k, d in enumerate(data):
+            if quantified and k == 0:
+                self.numbers += [_RANGES[d[0]], d[1]]
+            else:
+                self.numbers.append(self._part(d))
+
+    def _part(self, d: Node) -> int:
+        return self.formula(d) if d[0] in _FORMULAS else self.term(d)
+
+    def integer(self, k: int) -> None:
+        self.numbers += [int(k < 0), abs(k)]
+
+    def theorem(self, k: int) -> int:
+        return self.theorems - 1 - k
+
+
+@dataclass(frozen=True)
+class Free:
+    """A free symbol of a statement: its number, what it ranges over, and the size of a range."""
+
+    symbol: Term | Head
+    range: tuple[str, int]
+    size: Node
+
+
+def frees(deep: Deep, formulas: Sequence[Term]) -> list[Free]:
+    """The free symbols of the formulas, in the order in which they are quantified."""
+    found: dict[Term | Head, None] = {}
+    for p in formulas:
+        for t in _subterms(p):
+            if t.op == "var":
+                found.setdefault(t)
+            elif t.op == "app" and isinstance(t.data.head, str):
+                found.setdefault(t.data)
+            elif t.op == "diff":
+                h = t.children[0].data
+                found.setdefault(h)
+                found.setdefault(
+                    Head(h.head, h.scalars + 1, h.arities, (*h.derivatives, 0), h.random)
+                )
+    return [_free(deep, s) for s in sorted(found, key=_place)]
+
+
+def _subterms(p: Term) -> list[Term]:
+    seen: dict[Term, None] = {}
+    todo = [p]
+    while todo:
+        t = todo.pop()
+        if t not in seen:
+            seen[t] = None
+            todo += t.children
+    return list(seen)
+
+
+def _place(s: Term | Head) -> tuple[Any, ...]:
+    if isinstance(s, Term):
+        order = ("dim", "nat", "int", "real", "fin").index(s.data[1])
+        return (0, s.data[2], order, s.data[0])
+    return (1, s.random, bool(s.arities), str(s.head), s.scalars, s.derivatives)
+
+
+def _free(deep: Deep, s: Term | Head) -> Free:
+    if isinstance(s, Term):
+        size = deep(s.children[0]) if s.children else ZERO
+        if s.data[2]:
+            return Free(s, ("QRan", 0), ZERO)
+        return Free(s, ("QNum", _kind(s)), size)
+    if s.random:
+        if s.arities:
+            raise Unsupported("a random function of vectors")
+        return Free(s, ("QRan", s.scalars), ZERO)
+    if s.arities:
+        if s.arities != (1,):
+            raise Unsupported("a function of several vectors")
+        return Free(s, ("QFun", s.scalars), ZERO)
+    return Free(s, ("QTen", s.scalars), ZERO)
+
+
+def _kind(v: Term) -> int:
+    return ("real", "int", "nat", "dim", "fin").index(v.data[1])
+
+
+class Log:
+    """One proof log of the kernel, step by step."""
+
+    def __init__(self, log: Any) -> None:
+        self.terms = read_terms(log["terms"])
+        self.steps = log["steps"]
+        self.roots = [self._conclusion(r) for r in log["roots"]]
+        self._root_steps = log["roots"]
+        self.goal: Term = self.terms[log["goal"]]
+        self.values = {
+            read_argument(k, self.terms): read_argument(v, self.terms) for k, v in log["values"]
+        }
+        self.symbols = Symbols()
+        self.deep = Deep(self.symbols)
+        self.frees = frees(self.deep, self.roots)
+
+    def _conclusion(self, k: int) -> Term:
+        return self.terms[self.steps[k]["conclusion"]]
+
+    def encoded(self) -> str:
+        """The whole proof; its last step is the conjunction of the closed roots."""
+        w = Writer()
+        for step in self.steps:
+            self._step(w, step)
+        closed = []
+        for r, root in zip(self._root_steps, self.roots, strict=True):
+            at = r
+            for f in reversed(frees(self.deep, [root])):
+                size = w.term(f.size)
+                w.numbers += [_CODE["generalise"], w.theorem(at), _RANGES[f.range[0]], f.range[1],
+                              self.symbols.of(f.symbol), size]  # fmt: skip
+                at = self._made(w)
+            closed.append(at)
+        if len(closed) != 1 or closed[0] != w.theorems - 1:
+            w.numbers += [_CODE["conj"], len(closed), *(w.theorem(k) for k in closed)]
+            self._made(w)
+        return text(w.numbers)
+
+    def _made(self, w: Writer) -> int:
+        w.theorems += 1
+        return w.theorems - 1
+
+    def _step(self, w: Writer, step: Any) -> None:
+        rule, premises = step["rule"], step["premises"]
+        args = [read_argument(a, self.terms) for a in step["args"]]
+        conclusion = self.terms[step["conclusion"]]
+        parts = _Arguments(self, w, premises, args, conclusion, rule).numbers()
+        w.numbers += [_CODE[rule], *parts]
+        self._made(w)
+
+
+class _Arguments:
+    """The numbers of one step behind its code."""
+
+    def __init__(
+        self, log: Log, w: Writer, premises: list[int], args: list[Any], conclusion: Term, rule: str
+    ) -> None:
+        self.log, self.w, self.premises, self.args = log, w, premises, args
+        self.conclusion, self.rule = conclusion, rule
+
+    def numbers(self) -> list[int]:
+        method = getattr(self, "_" + self.rule.replace("-", "_"), None)
+        if method is None:
+            raise Unsupported(f"the rule {self.rule!r} has no counterpart in Coq yet")
+        # what is new is written before the step, so its references are counted afterwards
+        method()
+        out: list[int] = method()
+        return out
+
+    # -- parts
+
+    def _p(self, k: int) -> int:
+        return self.w.theorem(self.premises[k])
+
+    def _all(self, start: int = 0, end: int | None = None) -> list[int]:
+        chosen = self.premises[start:end]
+        return [len(chosen), *map(self.w.theorem, chosen)]
+
+    def _term(self, t: Term) -> int:
+        return self.w.term(self.log.deep(t))
+
+    def _formula(self, p: Term) -> int:
+        return self.w.formula(self.log.deep(p))
+
+    def _value(self, v: Term | Lam) -> list[int]:
+        code, node = value(self.log.deep, v)
+        return [code, self.w.term(node)]
+
+    def _part_of(self, k: int) -> int:
+        return len(self.log._conclusion(self.premises[k]).children)
+
+    # -- rules, by name
+
+    def _assume(self) -> list[int]:
+        return [self._formula(self.args[0])]
+
+    def _conj(self) -> list[int]:
+        return self._all()
+
+    def _conjunct(self) -> list[int]:
+        return [self._p(0), self.args[0], self._part_of(0)]
+
+    def _discharge(self) -> list[int]:
+        return [self._p(0), self._formula(self.args[0])]
+
+    def _modus_ponens(self) -> list[int]:
+        return [self._p(0), self._p(1)]
+
+    def _generalise(self) -> list[int]:
+        x = self.args[0]
+        size = self._term(x.children[0]) if x.children else self.w.term(ZERO)
+        return [self._p(0), 0, _kind(x), self.log.symbols.of(x), size]
+
+    def _generalise_tensor(self) -> list[int]:
+        name, arity = self.args
+        return [self._p(0), 1, arity, self.log.symbols.of(Head(name, arity)), self.w.term(ZERO)]
+
+    def _specialise(self) -> list[int]:
+        return [self._p(0), *self._all(1), *self._value(self.args[0])]
+
+    def _witness(self) -> list[int]:
+        goal, v = self.args
+        return [self._p(0), *self._all(1), self._formula(goal), *self._value(v)]
+
+    def _choose(self) -> list[int]:
+        x = self.args[0]
+        if isinstance(x, str):
+            x = Head(x, self.log._conclusion(self.premises[0]).data[1])
+        return [self._p(0), self._p(1), self.log.symbols.of(x)]
+
+    def _cases(self) -> list[int]:
+        return [self._p(0), *self._all(1)]
+
+    def _disjunct(self) -> list[int]:
+        goal, i = self.args
+        return [self._p(0), self._formula(goal), i, len(goal.children)]
+
+    def _excluded_middle(self) -> list[int]:
+        return [self._formula(self.args[0])]
+
+    def _contradiction(self) -> list[int]:
+        return [self._p(0), self._p(1), self._formula(self.args[0])]
+
+    def _deny(self) -> list[int]:
+        return [self._p(0), self._formula(self.args[0])]
+
+    def _not_implies(self) -> list[int]:
+        return [self._p(0), self._p(1)]
+
+    def _not_forall(self) -> list[int]:
+        goal, v = self.args
+        return [self._p(0), *self._all(1), self._formula(goal), *self._value(v)]
+
+    def _not_conj(self) -> list[int]:
+        goal, i = self.args
+        return [self._p(0), self._formula(goal), i, len(goal.children[0].children)]
+
+    def _induction(self) -> list[int]:
+        return [self._p(0), self._p(1)]
+
+    def _axiom(self) -> list[int]:
+        name, *args = self.args
+        if name not in _AXIOMS:
+            raise Unsupported(f"the axiom {name!r} is not proved in Coq")
+        return [_AXIOMS.index(name), len(args), *map(self._term, args)]
+
+    def _linear_combination(self) -> list[int]:
+        goal, count, items = self.args
+        made = [n for item in items for n in self._item(item)]
+        return [*self._all(0, count), *self._all(count), self._formula(goal), len(items), *made]
+
+    _order = _linear_combination
+
+    def _item(self, item: Item) -> list[int]:
+        """The parts under the summed indices, which become bound."""
+        indices = item.indices
+        out = [len(item.uses)]
+        for number, values in item.uses:
+            out += [number, len(values)]
+            for v in values:
+                out += self._value(_closed(v, indices))
+        out += [self._term(T.abstract(item.cofactor, indices)), len(indices)]
+        for k, i in enumerate(indices):
+            out.append(self._term(T.abstract(i.children[0], indices[:k])))
+        return out
+
+    def _antisymmetry(self) -> list[int]:
+        return [self._p(0), self._p(1)]
+
+    def _dichotomy(self) -> list[int]:
+        return [self._term(self.args[0]), self._term(self.args[1])]
+
+    def _apart(self) -> list[int]:
+        return [self._p(0)]
+
+    def _not_le(self) -> list[int]:
+        return [self._p(0)]
+
+    def _integer_gap(self) -> list[int]:
+        return [self._p(0), *self._all(1)]
+
+    def _integer(self) -> list[int]:
+        return [*self._all(), self._term(self.args[0])]
+
+    def _leibniz(self) -> list[int]:
+        hole, template = self.args
+        return [self._p(0), self._p(1), self._formula(T.abstract(template, (hole,)))]
+
+    def _extensionality(self) -> list[int]:
+        left, right = self.conclusion.children
+        return [self._p(0), self._term(left), self._term(right)]
+
+    def _unroll(self) -> list[int]:
+        op, size, body = self.args
+        return [*self._all(), int(op == "prod"), self._term(size), self._term(body)]
+
+    def _block_sum(self) -> list[int]:
+        return [*self._all(), *map(self._term, self.args)]
+
+    def _block_forall(self) -> list[int]:
+        goal, columns = self.args
+        return [*self._all(), self._formula(goal), columns]
+
+    def _finite_forall(self) -> list[int]:
+        return [*self._all(), self._formula(self.args[0])]
+
+    def _decide(self) -> list[int]:
+        return [*self._all(), self._formula(self.args[0])]
+
+
+def _closed(v: Term | Lam, indices: tuple[Term, ...]) -> Term | Lam:
+    if isinstance(v, Term):
+        return T.abstract(v, indices)
+    return Lam(v.arity, T.abstract(v.body, indices, v.arity))

@@ -1,0 +1,164 @@
+"""Statements in Coq's notation: what is printed is what is claimed."""
+
+from __future__ import annotations
+
+import pytest
+from certify_samples import logs
+from spec_reader import Reader, flat
+
+from derive.certify.check import CoqError, assumptions
+from derive.certify.coverage import coverage
+from derive.certify.deep import Deep, Symbols, Unsupported
+from derive.certify.encode import Log, frees, text
+from derive.certify.project import build, spec_source
+from derive.certify.spec import Printer, identifier, symbol_names
+from derive.kernel import terms as T
+
+N, H = T.var("n", "dim"), T.var("h", "dim")
+I = T.var("i", "fin", N)
+X, Y = T.var("x"), T.var("y")
+
+
+def printed(p: T.Term) -> str:
+    deep = Deep(Symbols())
+    free = frees(deep, [p])
+    numbers = [deep.symbols.of(f.symbol) for f in free]
+    names = dict(zip(numbers, symbol_names(free), strict=True))
+    return " ".join(Printer(names).closed(free, numbers, deep(p)).split())
+
+
+@pytest.mark.parametrize(
+    ("formula", "shown"),
+    [
+        (T.eq(T.sub(X, Y), T.num(0)), "forall x : R, forall y : R, x - y = 0"),
+        (T.le(T.sub(X, T.sub(Y, X)), Y), "forall x : R, forall y : R, x - (y - x) <= y"),
+        (T.lt(T.div(X, T.mul(Y, X)), Y), "forall x : R, forall y : R, x / (y * x) < y"),
+        (T.eq(T.neg(T.power(X, 2)), Y), "forall x : R, forall y : R, - x ^ 2 = y"),
+        (T.eq(T.power(T.neg(X), 2), Y), "forall x : R, forall y : R, (- x) ^ 2 = y"),
+        (
+            T.eq(T.sum_over(I, T.apply("a", I)), N),
+            "forall n : R, is_size n -> forall a : R -> R, Sum n (fun i => a i) = n",
+        ),
+        (
+            T.forall(I, T.le(T.ZERO, I)),
+            "forall n : R, is_size n -> forall i : R, is_index n i -> 0 <= i",
+        ),
+        (
+            T.implies(T.conj(T.lt(X, Y), T.lt(Y, X)), T.FALSE),
+            "forall x : R, forall y : R, x < y /\\ y < x -> False",
+        ),
+        (
+            T.implies(T.implies(T.eq(X, Y), T.lt(X, Y)), T.negate(T.le(X, Y))),
+            "forall x : R, forall y : R, (x = y -> x < y) -> ~ x <= y",
+        ),
+    ],
+)
+def test_formulas(formula: T.Term, shown: str) -> None:
+    assert printed(formula) == shown
+
+
+def test_names_are_kept_apart() -> None:
+    p = T.eq(T.add(T.apply("k", X), T.var("k"), T.var("sin"), T.apply("W^K", X)), T.apply("W_K", X))
+    shown = printed(p)
+    for name in ("forall k : R,", "k_2 : R -> R", "sin_2 : R,", "W_K : R", "W_K_2 : R"):
+        assert name in shown
+    assert identifier("1/x'", ()) == "x1_x'"
+    assert identifier("forall", ()) != "forall"
+
+
+def test_a_bound_name_does_not_hide_a_free_one() -> None:
+    i = T.var("i")
+    shown = printed(T.eq(T.sum_over(I, T.mul(i, I)), T.ZERO))
+    assert "Sum n (fun j => i * j)" in shown
+
+
+def test_what_coq_does_not_have_is_refused_by_name() -> None:
+    with pytest.raises(Unsupported, match="det"):
+        printed(T.eq(T.det(N, T.delta(T.bound(1), T.bound(0))), T.ONE))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "written"),
+    [([0], "#"), ([79], "r"), ([80], "t#"), ([959], "~r"), ([960], "ts#"), ([1, 85], "$t(")],
+)
+def test_numbers_as_text(numbers: list[int], written: str) -> None:
+    assert text(numbers) == written
+    assert '"' not in written
+
+
+def test_long_numbers_come_back() -> None:
+    def read(s: str) -> list[int]:
+        out, high = [], 0
+        for c in map(ord, s):
+            if c - 35 < 80:
+                out.append(high * 80 + c - 35)
+                high = 0
+            else:
+                high = high * 12 + c - 115
+        return out
+
+    numbers = [*range(2000), 10**30, 80 * 12**9 - 1]
+    assert read(text(numbers)) == numbers
+
+
+def test_the_second_reader_finds_the_claims_in_what_is_printed() -> None:
+    count = 0
+    for _, _, proofs in logs():
+        for data in proofs:
+            log = Log(data)
+            for root in log.roots:
+                free = frees(log.deep, [root])
+                names = symbol_names(free)
+                numbers = [log.symbols.of(f.symbol) for f in free]
+                body = Printer(dict(zip(numbers, names, strict=True))).formula(
+                    log.deep(root), (), 200
+                )
+                symbols = dict(zip(names, [f.symbol for f in free], strict=True))
+                assert flat(Reader(body, symbols).whole()) is flat(root), body
+                count += 1
+    assert count > 60
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [("x - y", "y - x"), ("x <= y", "x < y"), ("x / y", "x * y"), ("x ^ 2", "x ^ 3")],
+)
+def test_the_second_reader_tells_statements_apart(right: str, wrong: str) -> None:
+    names = {"x": X, "y": Y}
+    tails = "" if "<" in right else " = 0"
+    a, b = (flat(Reader(s + tails, names).whole()) for s in (right, wrong))
+    assert a is not b
+
+
+def test_every_claim_has_its_comment_and_its_statement() -> None:
+    project = build(logs())
+    source = spec_source(project)
+    for claim, latex, _ in logs():
+        assert f"(** {claim}: " in source
+        assert latex.split("\\")[0][:20].replace("(*", "( *") in source
+    for c in project.certificates:
+        assert source.count(f"Definition {c.name} : Prop :=") == (1 if c.statement else 0)
+    assert len({c.name for c in project.certificates}) == len(project.certificates)
+
+
+def test_nothing_is_certified_before_coq_has_run() -> None:
+    project = build(logs())
+    entries = coverage(project, [(claim, "proved") for claim, _, _ in logs()], None)
+    assert entries
+    assert all(e.certificate == "none" and e.reason for e in entries)
+
+
+_AXIOMS = """Axioms:
+ClassicalDedekindReals.sig_not_dec : forall P : Prop, {~ ~ P} + {~ P}
+FunctionalExtensionality.functional_extensionality_dep
+  : forall (A : Type) (B : A -> Type) (f g : forall x : A, B x),
+    (forall x : A, f x = g x) -> f = g
+"""
+
+
+def test_assumptions_are_read() -> None:
+    assert assumptions(_AXIOMS) == ("sig_not_dec", "functional_extensionality_dep")
+    assert assumptions(_AXIOMS + "mine : False\n")[-1] == "mine"
+    assert assumptions("Closed under the global context\n") == ()
+    with pytest.raises(CoqError, match="did not say"):
+        assumptions("")
