@@ -55,7 +55,7 @@ def layer_norm_pullback(
     x: npt.ArrayLike, gamma: npt.ArrayLike, beta: npt.ArrayLike, *, epsilon: float
 ) -> tuple[Array, Callable[[npt.ArrayLike], Gradients]]:
     """Output (..., d), and cotangent -> gradients of x, gamma and beta."""
-    x, gamma, beta = _checked(x, gamma, beta)
+    x, gamma, beta = _checked(x, gamma, beta, epsilon)
     return _output_and_pullback(_inside(x, (-1,), epsilon), (-1,), gamma, beta)
 
 
@@ -83,7 +83,7 @@ def layer_norm_outside_pullback(
     x: npt.ArrayLike, gamma: npt.ArrayLike, beta: npt.ArrayLike, *, epsilon: float
 ) -> tuple[Array, Callable[[npt.ArrayLike], Gradients]]:
     """Output (..., d), and cotangent -> gradients of x, gamma and beta."""
-    x, gamma, beta = _checked(x, gamma, beta)
+    x, gamma, beta = _checked(x, gamma, beta, epsilon)
     return _output_and_pullback(_outside(x, (-1,), epsilon), (-1,), gamma, beta)
 
 
@@ -113,7 +113,7 @@ def batch_norm_pullback(
     x: npt.ArrayLike, gamma: npt.ArrayLike, beta: npt.ArrayLike, *, epsilon: float
 ) -> tuple[Array, Callable[[npt.ArrayLike], Gradients]]:
     """Output like x, and cotangent -> gradients of x, gamma and beta."""
-    x, gamma, beta = _checked(x, gamma, beta)
+    x, gamma, beta = _checked(x, gamma, beta, epsilon)
     axes = _row_axes(x)
     return _output_and_pullback(_inside(x, axes, epsilon), axes, gamma, beta)
 
@@ -134,7 +134,7 @@ def rms_norm_pullback(
     x: npt.ArrayLike, gamma: npt.ArrayLike, *, epsilon: float
 ) -> tuple[Array, Callable[[npt.ArrayLike], tuple[Array, Array]]]:
     """Output (..., d), and cotangent -> gradients of x and gamma."""
-    x, gamma, _ = _checked(x, gamma, None)
+    x, gamma, _ = _checked(x, gamma, None, epsilon)
     divisor = _root(x, (-1,), epsilon)
     values = x / divisor
 
@@ -149,6 +149,7 @@ def rms_norm_pullback(
 
 
 def _inside(x: Array, axes: Axes, epsilon: float) -> _Normalised:
+    _refuse_constants(x, axes, epsilon)
     u = _centred(x, axes)
     divisor = _root(u, axes, epsilon)
     values = u / divisor
@@ -156,6 +157,7 @@ def _inside(x: Array, axes: Axes, epsilon: float) -> _Normalised:
 
 
 def _outside(x: Array, axes: Axes, epsilon: float) -> _Normalised:
+    _refuse_constants(x, axes, epsilon)
     u = _centred(x, axes)
     sigma = np.sqrt(_mean_square(u, axes))
     divisor = _checked_divisor(sigma + x.dtype.type(epsilon))
@@ -165,6 +167,12 @@ def _outside(x: Array, axes: Axes, epsilon: float) -> _Normalised:
 
 def _root(u: Array, axes: Axes, epsilon: float) -> Array:
     return _checked_divisor(np.sqrt(_mean_square(u, axes) + u.dtype.type(epsilon)))
+
+
+def _refuse_constants(x: Array, axes: Axes, epsilon: float) -> None:
+    """Without epsilon, equal entries would give 0/0, or the rounding of their mean over itself."""
+    if epsilon == 0 and x.size and (x.max(axis=axes) == x.min(axis=axes)).any():
+        raise ValueError("the divisor is 0: all entries are equal, and epsilon is 0")
 
 
 def _centred(x: Array, axes: Axes) -> Array:
@@ -189,7 +197,7 @@ def _checked_divisor(divisor: Array) -> Array:
             f"(above about {limit:.0e} in {divisor.real.dtype})"
         )
     if (divisor == 0).any():
-        raise ValueError("the divisor is 0: all entries are equal, and so is epsilon 0")
+        raise ValueError("the divisor is 0: all entries vanish or are equal, and epsilon is 0")
     return divisor
 
 
@@ -225,13 +233,15 @@ def _row_axes(x: Array) -> Axes:
 
 
 def _checked(
-    x: npt.ArrayLike, gamma: npt.ArrayLike, beta: npt.ArrayLike | None
+    x: npt.ArrayLike, gamma: npt.ArrayLike, beta: npt.ArrayLike | None, epsilon: float
 ) -> tuple[Array, Array, Array]:
     x, gamma = as_floating(x), as_floating(gamma)
     shift = np.zeros_like(gamma) if beta is None else as_floating(beta)
     require_shape("gamma", gamma, {"d": None})
     require_shape("beta", shift, {"d": gamma.size})
     require_shape("x", x, {"d": gamma.size}, leading=None)
+    if not 0 <= epsilon < math.inf:
+        raise ValueError(f"epsilon is {epsilon}; expected a finite number of at least 0")
     if gamma.size == 0:
         raise ValueError(f"x has shape {x.shape}; there is nothing to normalise")
     return x, gamma, shift

@@ -117,8 +117,9 @@ def test_gradient_at_a_constant_row(rng):
 
 
 @pytest.mark.parametrize(("layer", "vjp"), LAYERS)
-def test_a_divisor_of_zero_is_refused(layer, vjp):
-    x, ones = np.ones((2, 3)), np.ones(3)
+@pytest.mark.parametrize("value", [1.0, 0.0, 0.1])  # the mean of 0.1, 0.1, 0.1 is not 0.1
+def test_a_divisor_of_zero_is_refused(layer, vjp, value):
+    x, ones = np.full((2, 3), value), np.ones(3)
     with pytest.raises(ValueError, match="the divisor is 0"):
         layer(x, ones, ones, epsilon=0.0)
     with pytest.raises(ValueError, match="the divisor is 0"):
@@ -145,6 +146,23 @@ def test_epsilon_stands_where_it_is_said(rng):
         forms = [f(deviation * row, ones, zeros, epsilon=0.1) for f in
                  (layer_norm, layer_norm_outside)]  # fmt: skip
         assert np.allclose(*forms, rtol=1e-12) is agree
+
+
+@pytest.mark.parametrize("epsilon", [-1e-5, np.nan, np.inf])
+def test_no_epsilon(epsilon):
+    x, ones = np.arange(6.0).reshape(2, 3), np.ones(3)
+    for layer in (layer_norm, layer_norm_outside, batch_norm):
+        with pytest.raises(ValueError, match=r"epsilon is .*; expected a finite number of at"):
+            layer(x, ones, ones, epsilon=epsilon)
+    with pytest.raises(ValueError, match=r"epsilon is .*; expected a finite number of at"):
+        rms_norm(x, ones, epsilon=epsilon)
+
+
+def test_rms_norm_of_nothing_but_zeros_is_refused():
+    with pytest.raises(ValueError, match="the divisor is 0: all entries vanish"):
+        rms_norm(np.zeros((2, 3)), np.ones(3), epsilon=0.0)
+    np.testing.assert_array_equal(rms_norm(np.zeros(3), np.ones(3), epsilon=1e-5), [0, 0, 0])
+    np.testing.assert_array_equal(rms_norm(np.full(4, 0.1), np.ones(4), epsilon=0.0), [1] * 4)
 
 
 # --- blocks ----------------------------------------------------------------------------------
