@@ -36,6 +36,9 @@ MAX_ORDERS: Final = 5040
 #: expansions that multiply so many terms.
 MAX_BITS: Final = 2_000_000
 MAX_SUMS: Final = 200
+#: The same for sums whose atoms change with the names of the summed variables, as e^(x_i) does:
+#: every product brings all of them to normal form again.
+MAX_RENAMED_SUMS: Final = 10
 MAX_WORK: Final = 2_000_000
 
 
@@ -369,6 +372,9 @@ class Normaliser:
                 if digit == "1":
                     out = self.times(out, p)
             return out
+        renamed = (len(m.indices) for m in p if not all(_is_plain(t) for t, _ in m.factors))
+        if e * max(renamed, default=0) > MAX_RENAMED_SUMS:
+            raise T.KernelError(f"normal form: a power with the exponent {e} is too long")
         for _ in range(e):
             out = self.times(out, p)
         return out

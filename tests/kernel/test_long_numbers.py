@@ -56,6 +56,7 @@ def test_printing():
 
 
 SUM = T.total(T.var("n", "dim"), T.apply("x", T.bound(0)))
+SUM_OF_EXPONENTIALS = T.total(T.var("n", "dim"), T.fn("exp", T.apply("x", T.bound(0))))
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,8 @@ SUM = T.total(T.var("n", "dim"), T.apply("x", T.bound(0)))
         (T.add(T.var("a"), T.var("b")), 2000),
         (T.add(*map(T.var, "abcdefghij")), 20),
         (SUM, 1000),
+        (SUM_OF_EXPONENTIALS, 11),
+        (T.add(SUM_OF_EXPONENTIALS, T.ONE), 11),
         (T.fn("sqrt", T.add(T.power(T.var("a"), 2), T.ONE)), 10**9),
     ],
 )
@@ -87,6 +90,7 @@ def test_long_powers_that_stay_short_are_evaluated():
         (T.power(T.num(2), 10**4), T.num(2**10000)),
     ):
         infer("decide", [], T.eq(left, right))
+    infer("decide", [], T.eq(T.power(SUM_OF_EXPONENTIALS, -99), T.power(SUM_OF_EXPONENTIALS, -99)))
     with pytest.raises(KernelError):
         infer("decide", [], T.eq(T.power(a, 10**9), T.power(a, 10**9 + 1)))
 
