@@ -174,6 +174,10 @@ def _parser() -> _Parser:
         "--format", metavar="FORMAT", nargs="+", action=_Formats, dest="formats",
         help="tex, html or pdf, which needs TeX (tex and html)",
     )  # fmt: skip
+    report.add_argument(
+        "--fragment", action="store_true",
+        help="instead, each claim as LaTeX without a preamble, and a style for it",
+    )  # fmt: skip
     report.set_defaults(more=[])
     _add_seed(report)
 
@@ -364,6 +368,8 @@ def _report(args: argparse.Namespace) -> int:
 
     out = Path(args.out)
     _refuse_no_folder(out)
+    if args.fragment:
+        return _fragments(args, out)
     with _pictures(args) as pictures:
         results = _settled(args.patterns, seed=args.seed, mutations=True)
         with _one_line("report", report.ReportError):
@@ -435,6 +441,18 @@ def _certify(args: argparse.Namespace) -> int:
         _write(f"{out}\n" if audited is None else coverage.summary(entries, made, audited))
     if audited is None and not check.has_coq():
         print(f"derive: to check the sources, install {check.PACKAGES}", file=sys.stderr)
+    return int(runner.failed(results))
+
+
+def _fragments(args: argparse.Namespace, out: Path) -> int:
+    from derive import report, runner
+
+    if args.formats and {*args.formats} != {"tex"}:
+        raise InputError("--fragment: fragments are LaTeX; --format goes with whole reports")
+    results = _settled(args.patterns, seed=args.seed, mutations=True)
+    with _one_line(f"--out {out}", report.ReportError):
+        written = report.write_fragments(results, out)
+    _write("".join(f"{path}\n" for path in written))
     return int(runner.failed(results))
 
 

@@ -78,8 +78,9 @@ def render(report: Report) -> str:
 def preamble() -> str:
     """The lengths of the page, then the look that uses them."""
     lengths = [rf"\newcommand{{\{name}}}{{{length}}}" for name, length in layout.tex_lengths()]
-    look = resources.files("derive.report").joinpath("preamble.sty").read_text("utf-8")
-    return "\n".join([*lengths, look.rstrip()])
+    folder = resources.files("derive.report")
+    looks = [folder.joinpath(name).read_text("utf-8") for name in ("preamble.sty", "claims.sty")]
+    return "\n".join([*lengths, *(look.rstrip() for look in looks)])
 
 
 def command(name: str, *arguments: str) -> str:
@@ -181,10 +182,11 @@ def _figure(figure: Figure) -> str:
 
 def _topic(topic: Topic) -> str:
     heading = command("topic", set_text(topic.title, layout.BODY_EM), plain(topic.title))
-    return "\n\n".join([heading, *[_claim(claim) for claim in topic.claims]])
+    return "\n\n".join([heading, *[render_claim(claim) for claim in topic.claims]])
 
 
-def _claim(claim: Claim) -> str:
+def render_claim(claim: Claim) -> str:
+    """The body of one claim."""
     try:
         head = command(
             "claim",
