@@ -63,8 +63,8 @@ def loss(function: Entrywise) -> Any:
 def both_sides(z: Entrywise, what: str) -> tuple[Any, Any]:
     """The sigmoid of z, and that of -z."""
     return (
-        defined_as(P, (i,), sigmoid(z(x[i])), rf"$p_i = \sigma({what})$"),
-        defined_as(R, (i,), sigmoid(times(-1, z(x[i]))), rf"$q_i = \sigma(-{what})$"),
+        defined_as(P, (i,), sigmoid(z(x[i])), rf"$p = \sigma({what})$"),
+        defined_as(R, (i,), sigmoid(times(-1, z(x[i]))), rf"$q = \sigma(-{what})$"),
     )
 
 
@@ -188,13 +188,13 @@ RELU = backward_claim(
 SIGMOID = backward_claim(
     "sigmoid", "Sigmoid: backward", r"`sigmoid_vjp` returns $g\,\sigma(x)\,\sigma(-x)$.",
     SIGMOID_GOAL, prove(SIGMOID_GOAL, itself, "quotient rule"), draw("sigmoid"),
-    given=both_sides(itself, "x_i"),
+    given=both_sides(itself, "x"),
 )  # fmt: skip
 SILU = backward_claim(
     "silu", "SiLU: backward",
     r"`silu_vjp` returns $g\,\sigma(x)\,(1 + x\,\sigma(-x))$, for $x\,\sigma(x)$.",
     SILU_GOAL, prove(SILU_GOAL, itself, "product and quotient rule"), draw("silu"),
-    given=both_sides(itself, "x_i"),
+    given=both_sides(itself, "x"),
     mistakes=lambda: (("the sigmoid is taken for a constant", times(g[j], P[j])),),
 )  # fmt: skip
 GELU = backward_claim(
@@ -202,7 +202,7 @@ GELU = backward_claim(
     r"`gelu_tanh_vjp` returns $g\,(p + x\,p\,q\,s)$ with $p = \sigma(2u)$, $q = \sigma(-2u)$ and "
     r"$s = 2\sqrt{2/\pi}\,(1 + 3 c x^2)$, the derivative of $2u$, for $x\,(1 + \tanh u)/2$ with "
     r"$u = \sqrt{2/\pi}\,(x + c x^3)$ and $c = 0.044715$.",
-    GELU_GOAL, prove_gelu, draw("gelu_tanh"), given=both_sides(twice, "2u_i"),
+    GELU_GOAL, prove_gelu, draw("gelu_tanh"), given=both_sides(twice, "2u"),
     remark="It holds for any number $c$.",
 )  # fmt: skip
 

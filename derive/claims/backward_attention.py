@@ -99,7 +99,7 @@ BY_VALUE = total(times(A[t, k], G[t, c]), t)
 
 NOT_NEGATIVE = Given(
     forall([t, i], at_most(0, E[t, i])),
-    r"$E_{ti}$ is the exponential of entry $(t, i)$ of the mask, 0 where that is $-\infty$",
+    r"$E$ holds the exponentials of the mask, 0 where that is $-\infty$",
 )
 SEES_A_KEY = Given(
     forall(t, less(0, total(E[t, i], i))), "every query has a key that the mask does not exclude"
