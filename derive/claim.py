@@ -137,6 +137,17 @@ class Claim:
     def topic(self) -> str:
         return self.id.split("/")[0]
 
+    def _repr_html_(self) -> str:
+        """For notebooks, as `_repr_latex_`."""
+        from derive.report import notebook
+
+        return notebook.claim_html(self)
+
+    def _repr_latex_(self) -> str:
+        from derive.report import notebook
+
+        return notebook.claim_latex(self)
+
 
 def _check_kinds(claim: Claim) -> None:
     """Refuse what could not be printed or run, before anything is settled."""

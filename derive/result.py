@@ -199,6 +199,17 @@ class Result:
     def unexpected(self) -> bool:
         return self.verdict is not self.expected
 
+    def _repr_html_(self) -> str:
+        """For notebooks, as `_repr_latex_`."""
+        from derive.report import notebook
+
+        return notebook.result_html(self)
+
+    def _repr_latex_(self) -> str:
+        from derive.report import notebook
+
+        return notebook.result_latex(self)
+
 
 def to_plain(result: Result) -> dict[str, Any]:
     """A result as JSON data, without the mutations: those are made when they are asked for."""

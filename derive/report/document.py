@@ -64,7 +64,7 @@ def build(
     results are all claims of the notes, so that all that is wrong in these is listed, too. Of the
     `figures` those are taken that belong to one of the topics.
     """
-    keyed = list(zip(_keys(results), results, strict=True))
+    keyed = list(zip(keys(results), results, strict=True))
     topics = dict.fromkeys(result.topic for result in results)
     return Report(
         scope=wording.scope(results),
@@ -83,7 +83,7 @@ def build(
             Topic(
                 topic_key(topic),
                 _topic_title(topic),
-                tuple(_claim(result, key) for key, result in keyed if result.topic == topic),
+                tuple(claim(result, key) for key, result in keyed if result.topic == topic),
             )
             for topic in topics
         ),
@@ -97,7 +97,7 @@ def topic_key(topic: str) -> str:
     return "topic-" + re.sub(r"[^a-z0-9]+", "-", topic.lower())
 
 
-def _keys(results: Sequence[Result]) -> list[str]:
+def keys(results: Sequence[Result]) -> list[str]:
     """A link target for each claim, made from its id."""
     keys: list[str] = []
     for result in results:
@@ -165,7 +165,8 @@ def _one_line(counterexample: CounterexampleView) -> str:
     return ": ".join(part for part in (values, outcome) if part)
 
 
-def _claim(result: Result, key: str) -> Claim:
+def claim(result: Result, key: str) -> Claim:
+    """All parts of a claim that there is something to say of."""
     blocks: list[Block] = [
         *_statement(result),
         *_notes("Hypotheses", "H", [_hypothesis(h, result.verdict) for h in result.hypotheses]),

@@ -110,6 +110,11 @@ def _as_text(latex: str) -> str:
     return escape(plain_math.formula(latex), quote=False)
 
 
+def render_claim(claim: Claim) -> str:
+    """One claim by itself, with the axioms that it uses."""
+    return _Page().alone(claim)
+
+
 class _Page:
     """Collects what the parts of the page mention: formulas, lines of derivations, axioms."""
 
@@ -139,6 +144,11 @@ class _Page:
             _run(report.run),
         ]
         return self._within_budget("\n".join(part for part in parts if part))
+
+    def alone(self, claim: Claim) -> str:
+        article = self._claim(claim)
+        shown = _LINE.sub(lambda found: self._lines[int(found[1])].shown(), article)
+        return shown + _axioms(self._axioms.values())
 
     def _within_budget(self, head: str) -> str:
         """The page with as few lines packed as keep it within its budget, the longest first."""
