@@ -105,7 +105,7 @@ class Deep:
         base, e = self(t.children[0]), t.data
         if e == -1:
             return ("Inv", base)
-        return ("Inv", ("Pow", base, -e)) if e < 0 else ("Pow", base, e)
+        return ("Pow", ("Inv", base), -e) if e < 0 else ("Pow", base, e)
 
     def _function(self, t: Term) -> Node:
         args = list(map(self, t.children))

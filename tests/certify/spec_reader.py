@@ -303,8 +303,8 @@ def flat(t: Term) -> Term:
             return make(*(q for p in parts for q in (p.children if p.op == t.op else [p])))
         case "pow":
             base = flat(t.children[0])
-            if base.op == "pow" and t.data == -1 and base.data > 0:
-                return T.power(base.children[0], -base.data)
+            if base.op == "pow" and base.data == -1 and t.data > 0:
+                return T.power(base.children[0], -t.data)
             if base.op == "num" and t.data == -1 and base.data:
                 return T.num(1 / base.data)
             return T.power(base, t.data)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import copy
+import random
+import re
+
 import pytest
 from certify_samples import logs
 
 from derive.certify import check
+from derive.certify.deep import Unsupported
+from derive.certify.encode import Log
 from derive.certify.project import build, write
+from derive.kernel import log as kernel_log
+from derive.kernel.rules import infer
+from derive.kernel.terms import KernelError
+
+MUTANTS = 240
 
 
 def test_sample_claims_pass_the_audit(library, tmp_path) -> None:
@@ -35,3 +46,105 @@ def test_what_is_not_proved_is_refused(library, source: str, why: str) -> None:
     check._compile(library, ["Spec"])
     with pytest.raises(check.CoqError, match=why):
         check.audit(library)
+
+
+def _mutants(seed: int) -> list[tuple[str, str]]:
+    """Texts of altered logs that prove something else or nothing, with those of the originals."""
+    rng = random.Random(seed)
+    pool = [log for _, _, proofs in logs() for log in proofs if len(log["steps"]) > 2]
+    texts = {id(log): _text(log) for log in pool}
+    pool = [log for log in pool if texts[id(log)]]
+    found: list[tuple[str, str]] = []
+    while len(found) < MUTANTS:
+        original = rng.choice(pool)
+        log = copy.deepcopy(original)
+        rng.choice(_WAYS)(log, rng)
+        if log["steps"] == original["steps"] or _still_proves(log):
+            continue
+        made = _text(log)
+        if made:
+            found.append((made, texts[id(original)]))
+    return found
+
+
+def _text(log) -> str:
+    """The text of a log; none if its steps do not even have the form of steps."""
+    try:
+        return Log(log).encoded()
+    except (Unsupported, KernelError, LookupError, ValueError, TypeError, AttributeError):
+        return ""
+
+
+def _still_proves(log) -> bool:
+    """Whether the program's own kernel makes the same roots with these steps.
+
+    A premise that is no fact is refused there and of no use here: such a log still is a proof.
+    """
+    terms, made = kernel_log.read_terms(log["terms"]), []
+    try:
+        for step in log["steps"]:
+            args = [kernel_log.read_argument(a, terms) for a in step["args"]]
+            made.append(infer(step["rule"], [made[k] for k in step["premises"]], *args))
+    except (KernelError, LookupError, TypeError) as error:
+        return "is not a fact about a sign" in str(error)
+    wanted = [terms[log["steps"][r]["conclusion"]] for r in log["roots"]]
+    roots = [made[r] for r in log["roots"]]
+    return [r.conclusion for r in roots] == wanted and not any(r.hypotheses for r in roots)
+
+
+def _drop_premise(log, rng) -> None:
+    step = rng.choice(log["steps"])
+    if step["premises"]:
+        step["premises"].pop(rng.randrange(len(step["premises"])))
+
+
+def _other_argument(log, rng) -> None:
+    step = rng.choice(log["steps"])
+    places = [k for k, a in enumerate(step["args"]) if isinstance(a, dict) and "term" in a]
+    if places:
+        step["args"][rng.choice(places)] = {"term": rng.randrange(len(log["terms"]))}
+
+
+def _other_premise(log, rng) -> None:
+    at = rng.randrange(len(log["steps"]))
+    step = log["steps"][at]
+    if step["premises"] and at > 1:
+        step["premises"][rng.randrange(len(step["premises"]))] = rng.randrange(at)
+
+
+def _other_rule(log, rng) -> None:
+    a, b = rng.choice(log["steps"]), rng.choice(log["steps"])
+    a["rule"] = b["rule"]
+
+
+def _drop_discharge(log, rng) -> None:
+    """The premise of a discharge in its place: the hypothesis stays."""
+    for step in log["steps"]:
+        step["premises"] = [
+            log["steps"][k]["premises"][0] if log["steps"][k]["rule"] == "discharge" else k
+            for k in step["premises"]
+        ]
+
+
+_WAYS = (_drop_premise, _other_argument, _other_premise, _other_rule, _drop_discharge)
+
+
+def test_no_altered_log_proves_its_claim(library) -> None:
+    mutants = _mutants(0)
+    originals = sorted({original for _, original in mutants})
+    lines = ["From Derive Require Import Run Rules Terms."]
+    for k, original in enumerate(originals):
+        lines += [
+            f'Definition o{k} := Eval vm_compute in replay "{original}"%blob.',
+            f"Eval compute in match o{k} with Some _ => true | None => false end.",
+        ]
+    for made, original in mutants:
+        said = f'replay "{made}"%blob, o{originals.index(original)}'
+        same = f"match {said} with Some p, Some q => feqb p q | _, _ => false end"
+        lines.append(f"Eval vm_compute in {same}.")
+    (library / "Trial.v").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (answer,) = check._compile(library, ["Trial"])
+    answers = re.findall(r"= (true|false)\b", answer)
+    assert len(answers) == len(originals) + len(mutants)
+    assert answers[: len(originals)].count("true") > 0.8 * len(originals)
+    assert answers[len(originals) :].count("true") == 0

@@ -347,6 +347,7 @@ Fixpoint find_exp (fs : list (tm * nat)) : option (tm * nat * list (tm * nat)) :
   | tk :: r => match find_exp r with Some (a, k, l) => Some (a, k, tk :: l) | None => None end
   end.
 
+Definition half_up (k : nat) : nat := Nat.div2 (S k).
 (** A factor that has a simpler form: what is left, and that form *)
 Fixpoint law (c : ctx) (acc fs : list (tm * nat)) : option (list (tm * nat) * poly) :=
   match fs with
@@ -368,6 +369,11 @@ Fixpoint law (c : ctx) (acc fs : list (tm * nat)) : option (list (tm * nat) * po
       | Fn Fsqrt a =>
           if Nat.ltb 1 k && is_nn (sgn K c a)
           then Some (rest, pmul (ppow (N c a) (Nat.div2 k)) (if Nat.odd k then patom t else pconst 1))
+          else next
+      | Inv (Fn Fsqrt a) =>
+          if Nat.ltb 0 k && is_nn (sgn K c a)
+          then Some (rest, pmul (ppow (pinv c (fin c (N c a))) (half_up k))
+                             (if Nat.odd k then patom (Fn Fsqrt a) else pconst 1))
           else next
       | Fn Fexp a =>
           match find_exp r with

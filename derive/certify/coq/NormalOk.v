@@ -601,6 +601,31 @@ Proof.
   destruct (Nat.odd k); simpl; ring.
 Qed.
 
+Lemma sqrt_inv_pow : forall x k, 0 <= x -> (0 < k)%nat ->
+  (/ sqrt x) ^ k = (/ x) ^ half_up k * (if Nat.odd k then sqrt x else 1).
+Proof.
+  unfold half_up.
+  intros x k H Hk. destruct H as [H | <-].
+  - assert (0 < sqrt x) as Sp by now apply sqrt_lt_R0.
+    assert (/ x = / sqrt x * / sqrt x) as I by (rewrite <- Rinv_mult, sqrt_sqrt; lra).
+    rewrite I. rewrite (Nat.div2_odd k) at 1.
+    destruct (Nat.odd k) eqn:D.
+    + replace (Nat.div2 (S k)) with (S (Nat.div2 k)).
+      * rewrite Rpow_mult_distr. rewrite pow_add, pow_mult. cbn [Nat.b2n pow].
+        rewrite !Rmult_1_r, Rpow_mult_distr. field. lra.
+      * apply Nat.odd_spec in D. destruct D as [m ->]. rewrite Nat.add_1_r, Nat.div2_succ_double.
+        change (S (S (2 * m))) with (2 + 2 * m)%nat. simpl Nat.div2.
+        replace (m + (m + 0))%nat with (2 * m)%nat by lia. now rewrite Nat.div2_double.
+    + replace (Nat.div2 (S k)) with (Nat.div2 k).
+      * rewrite pow_add, pow_mult. cbn [Nat.b2n pow]. rewrite !Rmult_1_r, !Rpow_mult_distr. ring.
+      * assert (Nat.even k = true) as Ev by (rewrite <- Nat.negb_odd, D; easy).
+        apply Nat.even_spec in Ev. destruct Ev as [m ->].
+        now rewrite Nat.div2_succ_double, Nat.div2_double.
+  - rewrite sqrt_0, Rinv_0. assert (exists j, Nat.div2 (S k) = S j) as [j ->].
+    { destruct k; [lia|]. simpl. now exists (Nat.div2 k). }
+    rewrite !pow_i by lia. ring.
+Qed.
+
 Lemma law_ok : forall c fs acc rest extra w e, okc c w e -> law K N c acc fs = Some (rest, extra) ->
   fprod rest w e * peval extra w e = fprod acc w e * fprod fs w e.
 Proof.
@@ -611,6 +636,14 @@ Proof.
   { intros X. apply (IH _ _ _ w e O) in X. rewrite X. cbn [Poly.fprod]. ring. }
   cbn [Poly.fprod].
   destruct t; auto.
+  - (* inverses of roots *) destruct t; auto. destruct f; auto.
+    destruct (Nat.ltb 0 k && is_nn (sgn K c t)) eqn:Q; [|auto].
+    apply andb_true_iff in Q. destruct Q as [Q0 Q]. apply Nat.ltb_lt in Q0. injection H as <- <-.
+    pose proof (is_nn_ok _ _ Q (sgn_ok E w0 fe K HK t c w e O)) as S.
+    rewrite fprod_rev, peval_mul, ppow_ok, pinv_ok, fin_ok, HN, tv_inv, tv_fn by easy.
+    cbn [apply_fn]. rewrite (sqrt_inv_pow _ k S Q0).
+    destruct (Nat.odd k); [rewrite peval_atom, tv_fn|rewrite peval_const, Q2R_one];
+      cbn [apply_fn]; ring.
   - (* functions *) destruct f; auto.
     + (* exp *) destruct (find_exp fs) as [[[b j] l]|] eqn:F.
       * injection H as <- <-.
