@@ -449,7 +449,7 @@ EXACT_CONDITION = Claim(
     ),
     proof=prove_exact_condition,
     twin=Twin(
-        "sampled variance for covariances whose product has trace d_k, and twice that",
+        "sampled variance for covariances whose product has trace $d_k$, and twice that",
         twin_exact_condition,
     ),
     mutations=exact_condition_mutations,

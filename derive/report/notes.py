@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from derive.claims import DERIVATIONS, INTERVIEW
+from derive.claims import DERIVATIONS, INTERVIEW, NUMERIC
 from derive.errata import Erratum, errata_of
 from derive.places import Place, places_of, whole
 from derive.report.model import Anchor, Document, Fault, Link, Passage
@@ -14,6 +14,7 @@ from derive.result import Result
 
 _TITLES: Final = {
     DERIVATIONS: "The note of derivations: attention, positions, feed-forward network, residuals",
+    NUMERIC: "The implementation in `numeric`: its gradients",
     INTERVIEW: "The note of interview questions: scaling, heads, averages, feed-forward network",
 }
 

@@ -530,17 +530,19 @@ def _axiom_key(note: Note) -> str:
 
 def _text(text: str) -> str:
     """Running text: words, identifiers and formulas; no line ends between one and its comma."""
-    parts = list(spans(text))
-    out = []
-    for (span, part), (_, behind) in zip(parts, [*parts[1:], (Span.WORDS, "")], strict=True):
-        out.append(_span(span, part))
-        joined = (span is Span.MATH and behind[:1] in _CLOSING) or part[-1:] in _OPENING
-        out.append("\u2060" if joined and behind else "")
+    out: list[str] = []
+    after_formula = False
+    for span, part in spans(text):
+        if after_formula and part[:1] in _CLOSING:  # it stays with the formula inside of it
+            out[-1] = out[-1].removesuffix("</math>") + f"<mtext>{part[0]}</mtext></math>"
+            part = part[1:]
+        shown = _span(span, part)
+        out.append(shown)
+        after_formula = shown.endswith("</math>")
     return "".join(out)
 
 
 _CLOSING: Final = tuple(".,;:!?)]”’")
-_OPENING: Final = ("(", "[", "“", "‘")
 
 
 def _span(span: Span, part: str) -> str:
