@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain, count
 from typing import Any, Final
 
 from derive.certify.deep import Node
@@ -70,6 +71,7 @@ class Printer:
 
     def __init__(self, names: dict[int, str]) -> None:
         self.names = names
+        self._used = frozenset({*names.values(), *_TAKEN})
 
     # ------------------------------------------------------------------ statements
 
@@ -232,12 +234,9 @@ class Printer:
         return _wrap(" ".join([name, *reversed(args)]), _ATOM, outer) if args else name
 
     def _fresh(self, bound: tuple[str, ...], wish: str) -> str:
-        more = "ijkl" if wish == "i" else wish
-        used = {*bound, *self.names.values(), *_TAKEN}
-        for name in (*more, *(f"{wish}{k}" for k in range(1, 1000))):
-            if name not in used:
-                return name
-        raise AssertionError("no name is left")
+        used = {*bound, *self._used}
+        names = chain("ijkl" if wish == "i" else wish, (f"{wish}{k}" for k in count(1)))
+        return next(name for name in names if name not in used)
 
 
 def _wrap(text: str, level: int, outer: int) -> str:

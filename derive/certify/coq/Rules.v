@@ -162,6 +162,7 @@ Definition memberb (K : known) (c : ctx) (r : range) (n : tm) (v : vl) : bool :=
   end.
 
 (** ** Facts *)
+Definition bare (t : tm) : tm := match t with Inv u => u | _ => t end.
 Definition signs_of (s : sign) (t : tm) : list (tm * sign) :=
   let q := pf nothing [] t in
   filter (fun e => closed 0 (fst e) && still (fst e))
@@ -170,7 +171,7 @@ Definition signs_of (s : sign) (t : tm) : list (tm * sign) :=
            (to_tm (monic q), SNz)
            :: match q with
               | [(_, ([], fs))] =>
-                  map (fun tk => (fst tk, SNz)) (filter (fun tk => Nat.ltb 0 (snd tk)) fs)
+                  map (fun tk => (bare (fst tk), SNz)) (filter (fun tk => Nat.ltb 0 (snd tk)) fs)
               | _ => []
               end
          else [])).
@@ -253,6 +254,15 @@ Definition all_lt (l : list (rel * tm)) : bool :=
   forallb (fun d => match fst d with RLt => true | _ => false end) l.
 Fixpoint all_sizes (K : known) (c : ctx) (ns : list tm) : bool :=
   match ns with [] => true | n :: r => is_pos (sgn K c n) && all_sizes K (CIdx n :: c) r end.
+(** The sign of a term, whose powers and products may say more than its normal form *)
+Fixpoint sign_of (K : known) (c : ctx) (t : tm) : sign :=
+  both (both (sgn K c t) (sgn K c (to_tm (pf K c t))))
+  match t with
+  | Mul a b => of_mul (sign_of K c a) (sign_of K c b)
+  | Pow a k => of_pow (sign_of K c a) k
+  | Inv a => sign_of K c a
+  | _ => SUnk
+  end.
 (** The value of an item of equations, which is 0 *)
 Definition eq_item (K : known) (ps : list fm) (i : item) : option tm :=
   match relations K (ext [] (sizes i)) ps (uses i) with
@@ -268,7 +278,7 @@ Definition le_item (K : known) (ps : list fm) (i : item) : option (tm * bool) :=
       let value := sums_tm (sizes i) (product_tm (cofactor i) l) in
       if has_eq l then Some (value, false)
       else
-        let s := both (sgn K c (cofactor i)) (sgn K c (to_tm (pf K c (cofactor i)))) in
+        let s := sign_of K c (cofactor i) in
         if is_nn s then Some (value, is_pos s && all_lt l && all_sizes K [] (sizes i)) else None
   | None => None
   end.
@@ -384,7 +394,7 @@ Definition one_ := Num 1 1.
 Inductive axiom_name :=
   | AxInverse | AxSinAdd | AxCosAdd | AxPythagoras | AxCosOne | AxMaxRight
   | AxMaxLeft | AxMinLeft | AxMinRight | AxAbsNonneg | AxAbsNonpos | AxLogProduct
-  | AxLogTangent | AxExpIncreasing | AxFloorLower | AxFloorUpper | AxSinUpper.
+  | AxLogTangent | AxExpIncreasing | AxFloorLower | AxFloorUpper | AxSinUpper | AxSinLower.
 Definition axiom (k : axiom_name) (ts : list tm) : option fm :=
   match k, ts with
   | AxInverse, [x] => Some (FImp (FNot (FEq x zero)) (FEq (Mul (Inv x) x) one_))
@@ -411,6 +421,8 @@ Definition axiom (k : axiom_name) (ts : list tm) : option fm :=
   | AxFloorLower, [x] => Some (FLe (Fn Ffloor x) x)
   | AxFloorUpper, [x] => Some (FLt x (Add (Fn Ffloor x) one_))
   | AxSinUpper, [x] => Some (FImp (FLe zero x) (FLe (Fn Fsin x) x))
+  | AxSinLower, [x] =>
+      Some (FImp (FLe zero x) (FLe (Add x (Opp (Mul (Pow x 3) (Inv (Num 6 1))))) (Fn Fsin x)))
   | _, _ => None
   end.
 

@@ -291,7 +291,10 @@ Proof.
     + destruct q as [|[c [[|n ss] fs]] [|? ?]]; try contradiction.
       apply in_map_iff in I. destruct I as ([v k] & Ev & I). cbn [fst] in Ev.
       injection Ev as <- <-. apply filter_In in I. destruct I as [I Hk]. cbn [snd] in Hk.
-      apply Nat.ltb_lt in Hk. cbn [sign_ok]. intros X. apply NZ. cbn [Poly.peval].
+      apply Nat.ltb_lt in Hk. cbn [sign_ok]. intros X0.
+      assert (tv fe v w0 e0 = 0) as X.
+      { destruct v; try exact X0. cbn [bare] in X0. rewrite tv_inv, X0. apply Rinv_0. }
+      clear X0. apply NZ. cbn [Poly.peval].
       unfold Poly.meval. cbn [fst snd Poly.msum].
       assert (Poly.fprod E w0 fe fs w0 e0 = 0) as ->; [|ring].
       clear - I Hk X. induction fs as [|[u j] fs IH]; [contradiction|]. cbn [Poly.fprod].
@@ -684,6 +687,20 @@ Proof.
   - intros i Hi. apply (IH (CIdx n :: c)); [now apply okc_idx|easy|easy].
 Qed.
 
+Lemma sign_of_ok : forall fe K, known_ok fe K -> forall t c e, okc fe c w0 e ->
+  sign_ok (sign_of K c t) (tv fe t w0 e).
+Proof.
+  intros fe K HK.
+  assert (forall t c e, okc fe c w0 e ->
+    sign_ok (both (sgn K c t) (sgn K c (to_tm (pf K c t)))) (tv fe t w0 e)) as B.
+  { intros t c e O. apply both_ok; [now apply sgn_ok|].
+    rewrite <- (pf_ok fe K HK c t w0 e O), <- tv_to_tm. now apply sgn_ok. }
+  induction t; intros c e O; cbn [sign_of]; (apply both_ok; [now apply B|]); try exact Logic.I.
+  - apply (of_mul_ok _ _ (tv fe t1 w0 e) (tv fe t2 w0 e)); auto.
+  - apply (of_inv_ok _ (tv fe t w0 e)). auto.
+  - apply (of_pow_ok _ (tv fe t w0 e) k). auto.
+Qed.
+
 Lemma eq_item_ok : forall fe K, known_ok fe K -> forall ps, (forall p, In p ps -> holds0 fe p) ->
   forall i v, eq_item K ps i = Some v -> tv fe v w0 e0 = 0.
 Proof.
@@ -712,11 +729,10 @@ Proof.
     rewrite tv_sums. transitivity (Poly.msum E w0 fe (sizes i) w0 e0 (fun _ => 0)); [|apply msum_0].
     apply (msum_ext E w0 fe (sizes i) [] w0 e0); [apply steady_e0|]. intros e' O'.
     rewrite tv_product, (has_eq_0 fe l e'); [ring|now apply HL|easy].
-  - set (s := both _ _) in H. destruct (is_nn s) eqn:S; [|discriminate]. injection H as <-.
+  - set (s := sign_of K c (cofactor i)) in H. destruct (is_nn s) eqn:S; [|discriminate]. injection H as <-.
     cbn [fst snd].
     assert (forall e', okc fe c w0 e' -> sign_ok s (tv fe (cofactor i) w0 e')) as HS.
-    { intros e' O'. apply both_ok; [now apply sgn_ok|].
-      rewrite <- (pf_ok fe K HK c (cofactor i) w0 e' O'), <- tv_to_tm. now apply sgn_ok. }
+    { intros e' O'. now apply sign_of_ok. }
     split.
     + rewrite tv_sums. apply (msum_nonneg fe (sizes i) []); [apply steady_e0|]. intros e' O'.
       rewrite tv_product. apply Rmult_le_pos; [apply (is_nn_ok _ _ S); auto|].
@@ -1152,6 +1168,17 @@ Proof.
   intros x [H | <-]; [left; now apply sin_lt_x|]. rewrite sin_0. lra.
 Qed.
 
+Lemma sin_above : forall x, 0 <= x -> x + - (x ^ 3 * / 6) <= sin x.
+Proof.
+  intros x H. destruct (Rle_lt_dec x PI) as [L|L].
+  - pose proof (sin_bound x 0 H L) as [B _]. unfold sin_approx, sin_term in B.
+    simpl in B. simpl. lra.
+  - pose proof PI2_3_2 as P3. pose proof (SIN_bound x) as [B _].
+    assert (3 < x) as X by lra.
+    assert (x + - (x ^ 3 * / 6) <= -1); [|lra].
+    simpl. assert (9 < x * x) as X2 by nra. nra.
+Qed.
+
 Lemma axiom_ok : forall a ts t, r_axiom a ts = Some t -> valid t.
 Proof.
   intros a ts t H. unfold r_axiom in H. destruct (axiom a ts) as [p|] eqn:A; [|discriminate].
@@ -1178,5 +1205,6 @@ Proof.
   - apply floor_bounds.
   - apply floor_bounds.
   - intros L. now apply sin_below.
+  - intros L. exact (sin_above a L).
 Qed.
 End Sound.

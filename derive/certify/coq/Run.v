@@ -67,7 +67,8 @@ Definition axiom_ : reader axiom_name :=
   do k <- nat_;
   lift_option (nth_error [AxInverse; AxSinAdd; AxCosAdd; AxPythagoras; AxCosOne; AxMaxRight;
     AxMaxLeft; AxMinLeft; AxMinRight; AxAbsNonneg; AxAbsNonpos; AxLogProduct; AxLogTangent;
-    AxExpIncreasing; AxFloorLower; AxFloorUpper; AxSinUpper] k).
+    AxExpIncreasing; AxFloorLower; AxFloorUpper; AxSinUpper;
+    AxSinLower] k).
 
 Definition term_node (op : N) : reader tm :=
   match op with
