@@ -406,7 +406,7 @@ def _entries(entries: tuple[Entry, ...]) -> str:
 
 def _entry(entry: Entry) -> str:
     details = "".join(f"<br><small>{_text(detail)}</small>" for detail in entry.details)
-    title = f"<a href=#{entry.key}>{_text(entry.title)}</a>"
+    title = _link(entry.key, entry.title)
     return f"<tr><td>{_mark(entry.verdict)}<td>{title}{details}<td>{_places(entry.places)}"
 
 
@@ -440,9 +440,7 @@ def _fault(fault: Fault) -> str:
 
 
 def _links(links: tuple[Link, ...]) -> str:
-    items = (
-        f"<li>{_sign(link.verdict)} <a href=#{link.key}>{_text(link.title)}</a>" for link in links
-    )
+    items = (f"<li>{_sign(link.verdict)} {_link(link.key, link.title)}" for link in links)
     return f"<ul class=links>{''.join(items)}</ul>" if links else "<ul></ul>"
 
 
@@ -461,6 +459,13 @@ def _figure(figure: Figure) -> str:
 
 
 # -- small parts -------------------------------------------------------------------------------
+
+
+def _link(key: str, title: str) -> str:
+    """A link; one that is a formula and nothing else is told to screen readers as text, too."""
+    words = "".join(part for span, part in spans(title) if span is not Span.MATH)
+    label = "" if words.strip() else f' aria-label="{escape(plain_math.text(title))}"'
+    return f"<a href=#{key}{label}>{_text(title)}</a>"
 
 
 def _mark(verdict: Verdict) -> str:

@@ -28,8 +28,8 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not instal
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 360, "height": 780}
 TRIM = """
-    for (const [group, part, kept] of [['.topic', 'article', 2], ['.entries tbody', 'tr', 3],
-                                       ['main > section', '.place', 6], ['article', '.rows li', 4]])
+    for (const [group, part, kept] of [['.topic', 'article', 1], ['.entries tbody', 'tr', 3],
+                                       ['main > section', '.place', 6], ['article', '.rows li', 3]])
         for (const whole of document.querySelectorAll(group))
             [...whole.querySelectorAll(part)].slice(kept).forEach((e) => e.remove());
 """
@@ -53,7 +53,8 @@ def varied_results() -> list[Result]:
     rng = random.Random(11)
     steps = tuple(StepView(random_formula(rng, AROUND), "rule", "a reason") for _ in range(8))
     sums = StepView("y = " + " + ".join(f"x_{{{k}}} z_{{{k}}}" for k in range(60)), "sum")
-    return [*samples.ALL, replace(samples.ROTATION, id="random/shapes", steps=(*steps, sums))]
+    shapes = replace(samples.ROTATION, id="random/shapes", title="$a = b$", steps=(*steps, sums))
+    return [*samples.ALL, shapes]
 
 
 @pytest.fixture(scope="session")
