@@ -50,13 +50,15 @@ class Project:
 def build(claims: Sequence[tuple[str, str, Sequence[Any]]]) -> Project:
     """The certificates of (id, LaTeX of the statement, logs)."""
     project = Project()
+    used: set[str] = set()
     for claim, latex, logs in claims:
         project.comments[claim] = _comment(claim, latex)
         count: dict[str, int] = {}
         for log in logs:
             kind = log["kind"]
             count[kind] = count.get(kind, 0) + 1
-            name = _name(claim, kind, count[kind])
+            name = _name(claim, kind, count[kind], used)
+            used |= {name, f"{name}_defined"}
             try:
                 project.certificates.append(_certificate(claim, kind, name, log))
             except Unsupported as error:
@@ -92,10 +94,9 @@ def _has_means(log: Log) -> bool:
     return any(t.op == "E" for t in log.terms)
 
 
-def _name(claim: str, kind: str, k: int) -> str:
-    base = identifier(claim.replace("/", "__"), ())
+def _name(claim: str, kind: str, k: int, used: set[str]) -> str:
     tail = "" if kind == "proof" else f"_{kind}"
-    return f"{base}{tail}" if k == 1 else f"{base}{tail}_{k}"
+    return identifier(f"{claim.replace('/', '__')}{tail}" + (f"_{k}" if k > 1 else ""), used)
 
 
 def _comment(claim: str, latex: str) -> str:

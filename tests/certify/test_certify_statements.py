@@ -141,6 +141,16 @@ def test_every_claim_has_its_comment_and_its_statement() -> None:
     assert len({c.name for c in project.certificates}) == len(project.certificates)
 
 
+def test_claims_that_are_named_alike_are_kept_apart() -> None:
+    _, latex, proofs = logs()[0]
+    project = build([("a/b-c", latex, proofs), ("a/b_c", latex + ' *) (* "', proofs)])
+    names = [c.name for c in project.certificates]
+    assert len(set(names)) == len(names) == 2 * len(proofs)
+    source = spec_source(project)
+    assert source.count("(*") == source.count("*)") == 3
+    assert source.count('"') == 0
+
+
 def test_nothing_is_certified_before_coq_has_run() -> None:
     project = build(logs())
     entries = coverage(project, [(claim, "proved") for claim, _, _ in logs()], None)
