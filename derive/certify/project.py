@@ -33,6 +33,8 @@ class Certificate:
     means: bool = False
     text: str = ""
     reason: str = ""
+    #: what the names of its log in the generated files end in
+    number: int = 0
 
 
 @dataclass
@@ -60,7 +62,9 @@ def build(claims: Sequence[tuple[str, str, Sequence[Any]]]) -> Project:
             name = _name(claim, kind, count[kind], used)
             used |= {name, f"{name}_defined"}
             try:
-                project.certificates.append(_certificate(claim, kind, name, log))
+                made = _certificate(claim, kind, name, log)
+                made.number = len(project.certificates)
+                project.certificates.append(made)
             except Unsupported as error:
                 project.unprinted[name] = str(error)
                 project.certificates.append(
@@ -156,11 +160,11 @@ def spec_source(project: Project) -> str:
 def logs_source(part: Sequence[Certificate]) -> str:
     lines = ["From Derive Require Import Run Rules Terms.", ""]
     for c in part:
-        said = f"{c.name}_says"
+        says, log = f"says{c.number}", f"log{c.number}"
         lines += [
-            f'Definition {c.name}_log : blob := "{c.text}"%blob.',
-            f"Definition {said} : option fm := Eval vm_compute in replay {c.name}_log.",
-            f"Eval vm_compute in match {said} with Some _ => true | None => false end.",
+            f'Definition {log} : blob := "{c.text}"%blob.',
+            f"Definition {says} : option fm := Eval vm_compute in replay {log}.",
+            f"Eval vm_compute in match {says} with Some _ => true | None => false end.",
         ]
     return "\n".join(lines) + "\n"
 
@@ -171,17 +175,17 @@ def proofs_source(part: Sequence[Certificate], k: int) -> str:
     lines = [imports, "Open Scope R_scope.", ""]
     for c in part:
         stated = f"Spec.{c.name}" + (f" /\\ Spec.{c.name}_defined" if c.defined else "")
-        said = f"match {c.name}_says with Some p => p | None => FFalse end"
+        n = c.number
         lines += [
-            f"Definition {c.name}_said : fm := Eval vm_compute in {said}.",
-            f"Lemma {c.name}_replayed : replay {c.name}_log = Some {c.name}_said.",
-            f"Proof. vm_cast_no_check (eq_refl (Some {c.name}_said)). Qed.",
+            f"Definition p{n} := Eval vm_compute in said says{n}.",
+            f"Lemma r{n} : replay log{n} = Some p{n}.",
+            f"Proof. vm_cast_no_check (eq_refl (Some p{n})). Qed.",
         ]
         if c.means:
             lines += _means_theorem(c)
         else:
             lines.append(f"Theorem {c.name}_holds : {stated}.")
-            lines.append(f"Proof. exact (truth_ok _ _ {c.name}_replayed). Qed.")
+            lines.append(f"Proof. exact (truth_ok _ _ r{n}). Qed.")
     return "\n".join(lines) + "\n"
 
 
@@ -189,7 +193,7 @@ def _means_theorem(c: Certificate) -> list[str]:
     """The expectation of a statement is any; it gives an outcome to read the rest at."""
     at = (
         "intros Omega E HE; destruct (outcome Omega E HE) as [w _]; "
-        f"pose proof (means_ok _ _ {c.name}_replayed Omega E HE w) as H; hnf in H"
+        f"pose proof (means_ok _ _ r{c.number} Omega E HE w) as H; hnf in H"
     )
     if not c.defined:
         return [f"Theorem {c.name}_holds : Spec.{c.name}.", f"Proof. {at}; exact H. Qed."]

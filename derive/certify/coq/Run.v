@@ -322,3 +322,6 @@ Proof.
   rewrite <- One. f_equal. apply FunctionalExtensionality.functional_extensionality. intros w.
   destruct N. now exists w.
 Qed.
+
+(** What a log says, where it has been replayed *)
+Definition said (o : option fm) : fm := match o with Some p => p | None => FFalse end.
