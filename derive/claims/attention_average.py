@@ -1106,7 +1106,7 @@ def twin_doubling(rng: np.random.Generator) -> list[Trial]:
     once = of_itself(tokens, to_query, to_key, to_value)
     flat_query, flat_key = without_scores(to_query, to_key)
     out += [
-        differs(doubled, 2 * once, by=1e-3, what="no degenerate case"),
+        differs(doubled, 2 * once, by=1e-9, what="no degenerate case"),
         agree(
             of_itself(2 * tokens[:1], to_query, to_key, to_value),
             2 * of_itself(tokens[:1], to_query, to_key, to_value), "one token",
@@ -1268,7 +1268,7 @@ def twin_self(rng: np.random.Generator) -> list[Trial]:
 
     usual = (to_query, to_key, to_value)
     out = [
-        differs(*gap(usual), by=1e-3, what="self-attention"),
+        differs(*gap(usual), by=1e-9, what="self-attention"),
         agree(*gap(usual, size=1), "one token"),
         agree(*gap((*without_scores(to_query, to_key), to_value)), "no scores"),
         agree(*gap((to_query, to_key, 0 * to_value)), "no values"),
@@ -1790,7 +1790,7 @@ def twin_order(rng: np.random.Generator, with_values: bool = True) -> list[Trial
         out.append(agree(found, attend(query, key, value), f"m={len(key)}"))
         if len(key) > 1:
             keys_only = attend(query, key[np.roll(order, 1)], value[order])
-            out.append(differs(keys_only, attend(query, key, value), by=1e-3, what="other pairs"))
+            out.append(differs(keys_only, attend(query, key, value), by=1e-9, what="other pairs"))
     return out
 
 

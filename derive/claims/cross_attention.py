@@ -166,7 +166,7 @@ def twin_source(
         yield agree(read.shape, states.shape, "a row for each of the decoder's")
         other = multi_head_attention(states, encoder_input, encoder_input, weights)
         rows, width = memory.shape
-        yield differs(read, other, by=1e-3, what=f"{rows} rows of width {width}")
+        yield differs(read, other, by=1e-9, what=f"{rows} rows of width {width}")
         same = multi_head_attention(states, memory.copy(), memory, weights)
         yield agree(read, same, "an encoder that changes nothing")
 

@@ -464,7 +464,7 @@ def twin_attention(rng: np.random.Generator) -> Iterator[Trial]:
         w = MultiHeadWeights.init(rng, width, heads)
         tokens = rng.standard_normal((tokens_, width)) + 1
         once, twice = self_attention(tokens, w), self_attention(2 * tokens, w)
-        yield differs(twice, 2 * once, by=1e-4, what=f"doubled input, width {width}")
+        yield differs(twice, 2 * once, by=1e-9, what=f"doubled input, width {width}")
         fixed = attention_weights(tokens, tokens)
         moved_ = rng.standard_normal((tokens_, width))
         yield agree(fixed @ (3 * tokens + moved_), 3 * (fixed @ tokens) + fixed @ moved_, "fixed")

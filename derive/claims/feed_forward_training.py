@@ -665,7 +665,7 @@ def twin_stays_zero(
         for name in ("w_1", "b_1", "w_2", "b_2"):
             old, new = getattr(w, name), getattr(after, name)
             if name in moving:
-                yield differs(new, old, by=1e-3, what=f"{name} moves")
+                yield differs(new, old, by=1e-9, what=f"{name} moves")
             else:
                 yield agree(new, np.zeros_like(old), name)
 

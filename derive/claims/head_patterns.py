@@ -648,7 +648,7 @@ def twin_reciprocal(
         one, two = weights_of(x, y, matrices), weights_of(x, y, turned(matrices))
         yield agree(two, claimed(one), "reciprocals")
         if y.shape[0] > 2:
-            yield differs(two, (1 - one) / (y.shape[0] - 1), by=1e-4, what="the rest to 1")
+            yield differs(two, (1 - one) / (y.shape[0] - 1), by=1e-9, what="the rest to 1")
 
 
 def reciprocal_mutations() -> tuple[Mutation, ...]:
@@ -793,7 +793,7 @@ def twin_two_keys(
         k, values = rng.standard_normal((3, 3)), rng.standard_normal((3, width))
         heads = [scaled_dot_product_attention(sign * q, k, values) for sign in (1, -1)]
         claimed = np.tile(2 / 3 * values.sum(axis=0), (queries, 1))
-        yield differs(heads[0] + heads[1], claimed, by=1e-4, what="three keys")
+        yield differs(heads[0] + heads[1], claimed, by=1e-9, what="three keys")
 
 
 def two_keys_mutations() -> tuple[Mutation, ...]:

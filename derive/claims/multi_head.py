@@ -355,7 +355,7 @@ def twin_row(rng: np.random.Generator, swapped: bool = False) -> Iterator[Trial]
         yield agree(others[:, -1], heads[:, -1], "the row of the query that stays")
         yield agree(heads.shape[1], len(x), "one row per query")
         if len(x) > 1 and len(y) > 1:
-            yield differs(others[:, 0], heads[:, 0], by=1e-4, what="the row of another query")
+            yield differs(others[:, 0], heads[:, 0], by=1e-9, what="the row of another query")
 
 
 def row_mutations() -> tuple[Mutation, ...]:
@@ -424,7 +424,7 @@ def twin_unseen(rng: np.random.Generator, head: int = 0) -> Iterator[Trial]:
             after = patterns(moved, y, weights)
             yield agree(after[watched], before[watched], "what head 0 does not see")
             if weights.h > 1 and len(y) > 1:
-                yield differs(patterns(moved, y, weights), before, by=1e-4, what="others do")
+                yield differs(patterns(moved, y, weights), before, by=1e-9, what="others do")
 
 
 def unseen_mutations() -> tuple[Mutation, ...]:
@@ -625,7 +625,7 @@ def twin_by_heads(
         yield agree(out.shape, x.shape, "one row per query, of the model width")
         if weights.h > 1 and weights.d_v > 1:
             strided = (heads @ strided_rows(weights)).sum(axis=0)
-            yield differs(out, strided, by=1e-3, what="every h-th row of W^O")
+            yield differs(out, strided, by=1e-9, what="every h-th row of W^O")
 
 
 def by_heads_mutations() -> tuple[Mutation, ...]:

@@ -259,9 +259,9 @@ def twin_post_jacobian(
         columns = [compute(branch, norm, r[None], weight, weights)[0].imag for r in steps]
         yield agree(np.transpose(columns) / 1e-30, factor, f"steps, width {width}")
         without = np.eye(width) + tanh_jacobian(row, weight)
-        yield differs(factor, without, by=1e-2, what="the norm forgotten")
+        yield differs(factor, without, by=1e-9, what="the norm forgotten")
         at_input = weights[0][:, None] * norm_jacobian(row) @ without
-        yield differs(factor, at_input, by=1e-3, what="the norm differentiated at x")
+        yield differs(factor, at_input, by=1e-9, what="the norm differentiated at x")
 
 
 def norm_without_backward() -> Sublayer:
@@ -386,7 +386,7 @@ def twin_pre_jacobian(rng: np.random.Generator, backward: Block | None = None) -
         yield agree(np.transpose(columns) / 1e-30, factor, f"steps, width {width}")
         scaled = weights[0][:, None] * norm_jacobian(row)
         at_input = np.eye(width) + tanh_jacobian(row, weight) @ scaled
-        yield differs(factor, at_input, by=1e-3, what="the branch differentiated at x")
+        yield differs(factor, at_input, by=1e-9, what="the branch differentiated at x")
         yield differs(factor, factor - np.eye(width), by=0.9, what="the identity forgotten")
 
 

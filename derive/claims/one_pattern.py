@@ -220,7 +220,7 @@ def twin_silent(rng: np.random.Generator, others: float = 0.0) -> Iterator[Trial
         yield agree(multi_head_attention(x, y, z, quiet), first, "one head")
         if weights.h > 1 and len(y) > 1:
             found = patterns(x, y, weights)
-            yield differs(found[1], found[0], by=1e-4, what="patterns of two heads")
+            yield differs(found[1], found[0], by=1e-9, what="patterns of two heads")
 
 
 def silent_mutations() -> tuple[Mutation, ...]:

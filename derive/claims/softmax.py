@@ -1298,7 +1298,7 @@ def twin_absorbed(
         longer = attention_weights(longer_by(width) * query, key)
         out.append(agree(longer, soft(query @ key.T), f"d_k={width}"))
         if size > 1 and width > 1:
-            out.append(differs(attention_weights(query, key), longer, by=1e-3, what="as it is"))
+            out.append(differs(attention_weights(query, key), longer, by=1e-9, what="as it is"))
     return out
 
 
@@ -1990,9 +1990,9 @@ def twin_by_column(rng: np.random.Generator) -> list[Trial]:
         sums = soft(score).sum(axis=0)
         out.append(agree(sums.sum(), len(score), "all column sums"))
         if score.shape[0] != score.shape[1]:
-            out.append(differs(sums, np.ones_like(sums), by=1e-3, what="columns"))
+            out.append(differs(sums, np.ones_like(sums), by=1e-9, what="columns"))
     square = soft(3 * rng.standard_normal((4, 4)))
-    return [*out, differs(square.sum(axis=0), np.ones(4), by=1e-3, what="columns, n=m")]
+    return [*out, differs(square.sum(axis=0), np.ones(4), by=1e-9, what="columns, n=m")]
 
 
 def by_column_mutations() -> tuple[Mutation, ...]:

@@ -58,6 +58,14 @@ def test_the_verdict_is_replayed_and_the_twin_agrees(name: str) -> None:
         assert result.twin.trials > 0
 
 
+@pytest.mark.parametrize("name", [n for n, c in CLAIMS.items() if c.twin is not None])
+def test_the_twin_agrees_whatever_the_seed(name: str) -> None:
+    twin = CLAIMS[name].twin
+    assert twin is not None
+    found = [twin.run(seed, name) for seed in (1, 59)]
+    assert [v.reason for v in found if v.status is not TwinStatus.AGREES] == []
+
+
 @each_statement
 def test_the_logs_show_the_goals_of_the_claim(name: str) -> None:
     s = settled(name)
