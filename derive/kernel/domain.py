@@ -167,6 +167,8 @@ def _ranges(t: Term) -> tuple[Term, ...]:
             return t.children[: t.data]
         case "var":
             return t.children
+        case "forall" | "exists":
+            return t.children[:-1]
         case "app":
             bodies = (i for i in range(len(t.children)) if T.binders(t.op, t.data, i))
             return tuple(size for i in bodies for size in _sizes(t, i))

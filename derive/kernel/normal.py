@@ -441,8 +441,8 @@ class Normaliser:
             if t.op != "delta":
                 continue
             x, y = t.children
-            if x.op != "var" or y.op != "var":
-                continue
+            if x.op != "var" or y.op != "var" or T.is_random(t):
+                continue  # in an expectation, a random symbol is another one than outside
             x, y = sorted((x, y), key=_variable_order)
             others = [(s, e) for s, e in factors.items() if s is not t]
             if any(T.in_a_size(y, s) for s, _ in others):

@@ -130,15 +130,35 @@ def _why_not(formula: Term) -> str | None:
         return "has a random quantity outside an expectation"
     if T.is_reserved(formula):
         return "uses a reserved name"
-    norm = Normaliser()
     for s in T.free_symbols(formula):
-        if isinstance(s, Term) and s.data[1] == "fin":
-            size = s.children[0]
-            if T.is_random(size):
-                return f"has the free index {s} of random range {size}"
-            if norm.sign(norm.term(size)) is not Sign.POS:
-                return f"has the free index {s}, whose range {size} may be empty"
+        why = _why_no_index(s)
+        if why is not None:
+            return f"has {why}"
     return None
+
+
+@cache
+def _why_no_index(s: Term | str) -> str | None:
+    """What keeps a symbol from standing for a number of its range; None if it is no index."""
+    if isinstance(s, str) or s.data[1] != "fin":
+        return None
+    size, norm = s.children[0], Normaliser()
+    if T.is_random(size):
+        return f"the free index {s} of random range {size}"
+    if norm.sign(norm.term(size)) is not Sign.POS:
+        return f"the free index {s}, whose range {size} may be empty"
+    return None
+
+
+def _check_indices_exist(
+    rule: str, parts: Iterable[Term | Lam], summed: tuple[Term, ...] = ()
+) -> None:
+    """Nothing follows from what holds at an index of an empty range, unless it is summed over."""
+    for part in parts:
+        for s in T.free_symbols(part.body if isinstance(part, Lam) else part):
+            why = None if s in summed else _why_no_index(s)
+            if why is not None:
+                raise Refused(rule, f"{part} has {why}")
 
 
 def check_statement(formula: Term) -> None:
@@ -231,8 +251,11 @@ def check_member(rule: str, value: Term | Lam, sort: tuple[str, int], size: Term
         raise Refused(rule, f"{low} <= {value} is not known")
 
 
-def _instance(rule: str, q: Term, value: Term | Lam, norm: Normaliser) -> Term:
-    """The body of the quantified formula `q` at `value`."""
+def _instance(
+    rule: str, q: Term, value: Term | Lam, norm: Normaliser, summed: tuple[Term, ...] = ()
+) -> Term:
+    """The body of the quantified formula `q` at `value`, which may mention the summed indices."""
+    _check_indices_exist(rule, [value], summed)
     size = q.children[0] if q.data[0] == "fin" else None
     check_member(rule, value, q.data, size, norm)
     return T.instantiate(q.children[-1], (value,))
@@ -489,11 +512,12 @@ def _check_indices(rule: str, premises: Sequence[Theorem], items: tuple[Item, ..
 
 def _item_value(rule: str, premises: Sequence[Theorem], item: Item, norm: Normaliser,
                 allowed: tuple[str, ...]) -> Term:  # fmt: skip
+    _check_indices_exist(rule, [item.cofactor, *item.indices], item.indices)
     factors = [item.cofactor]
     for number, values in item.uses:
         if number < 0:
             raise Refused(rule, f"there is no premise {number}")
-        c = _open_premise(rule, premises[number], values, norm)
+        c = _open_premise(rule, premises[number], values, norm, item.indices)
         if c.op not in allowed:
             raise Refused(rule, f"{c} is not of the form {' or '.join(allowed)}")
         # for an inequality a <= b the non-negative difference is b - a
@@ -504,12 +528,12 @@ def _item_value(rule: str, premises: Sequence[Theorem], item: Item, norm: Normal
     return value
 
 
-def _open_premise(rule: str, p: Theorem, values: tuple[Term | Lam, ...],
-                  norm: Normaliser) -> Term:  # fmt: skip
+def _open_premise(rule: str, p: Theorem, values: tuple[Term | Lam, ...], norm: Normaliser,
+                  summed: tuple[Term, ...]) -> Term:  # fmt: skip
     """The premise at the given values, which may mention the summed indices."""
     c = p.conclusion
     for v in values:
-        c = _instance(rule, _expect(rule, c, "forall"), v, norm)
+        c = _instance(rule, _expect(rule, c, "forall"), v, norm, summed)
     return c
 
 
@@ -542,7 +566,10 @@ def _order(
 
 def _check_item(premises: Sequence[Theorem], item: Item, norm: Normaliser) -> bool:
     """Check the sign of an item's cofactor; tell whether the item is positive."""
-    kinds = [_open_premise("order", premises[n], values, norm).op for n, values in item.uses]
+    kinds = [
+        _open_premise("order", premises[n], values, norm, item.indices).op
+        for n, values in item.uses
+    ]
     if kinds == ["eq"]:
         return False
     sign = norm.sign_of(item.cofactor)

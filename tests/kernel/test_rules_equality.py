@@ -31,6 +31,7 @@ from kernel_symbols import (
 
 from derive.kernel import terms as T
 from derive.kernel.rules import Item, infer
+from derive.kernel.terms import Lam
 
 F = T.Head("F", 0, (1,))
 
@@ -126,6 +127,25 @@ def test_a_range_that_depends_on_an_index() -> None:
     assert combination(goal, [every], [use(0, ONE, (inner,), (I, inner))])
     not_combined(goal, [every], [use(0, ONE, (inner,), (inner, I))])
     not_combined(goal, [every], [use(0, ONE, (J,), (I, J))], why="left over")
+
+
+def test_an_index_of_a_range_that_may_be_empty_is_used_below_its_sum_only() -> None:
+    e = T.var("e", "fin", L)
+    never = assume(T.quantified("forall", "fin", T.eq(ONE, ZERO), L))
+    not_combined(T.eq(ONE, ZERO), [never], [use(0, ONE, (e,))], why="may be empty")
+    assert combination(T.eq(L, ZERO), [never], [use(0, ONE, (e,), (e,))])
+    sums = T.quantified(
+        "forall", "tensor", T.eq(T.total(L, T.app(T.Head(1, 1), T.bound(0))), ZERO), arity=1
+    )
+    at_e = Lam(1, T.delta(T.bound(0), e))
+    not_combined(T.eq(ONE, ZERO), [assume(sums)], [use(0, ONE, (at_e,))], why="may be empty")
+    inside = T.total(L, T.delta(T.bound(0), e))
+    empty = assume(T.eq(L, ZERO))
+    not_combined(T.eq(L, ZERO), [empty], [use(0, inside)], why="may be empty")
+    f = T.var("f", "fin", T.add(e, ONE))
+    not_combined(T.eq(L, ZERO), [empty], [use(0, ZERO, (), (f,))], why="may be empty")
+    bound = assume(T.quantified("forall", "fin", T.lt(ONE, ZERO), L))
+    refused("order", (bound,), T.lt(ONE, ZERO), 1, (use(0, ONE, (e,)),), why="may be empty")
 
 
 def test_premises_about_all_numbers_do_not_speak_of_outcomes() -> None:

@@ -79,6 +79,9 @@ def test_linearity(left: Term, right: Term) -> None:
         (E(T.product(TWO, RX)), T.product(TWO, E(RX))),
         (E(T.fn("sqrt", T.power(RX, 2))), E(RX)),
         (E(T.mul(RX, E(T.mul(RX, RY)))), T.mul(E(T.power(RX, 2)), E(RY))),
+        (E(T.mul(T.delta(RX, X), E(RX))), T.mul(X, E(T.delta(RX, X)))),
+        (E(T.mul(T.delta(RX, RY), E(RX))), E(T.mul(T.delta(RX, RY), E(RY)))),
+        (E(T.mul(T.delta(RX, X), E(T.mul(X, RY)))), E(T.mul(T.delta(RX, X), E(T.mul(RX, RY))))),
     ],
     ids=lambda t: T.show(t),
 )

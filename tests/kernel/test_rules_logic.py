@@ -223,6 +223,23 @@ def test_instances_lie_in_range(variable, good, bad) -> None:  # type: ignore[no
         refused("not-forall", (assume(T.negate(P(value))),), deny, value, why="known")
 
 
+EMPTY = [T.var("e", "fin", size) for size in (ZERO, L, K, T.sub(N, ONE), T.num(-1))]
+
+
+@pytest.mark.parametrize("index", EMPTY, ids=lambda i: T.show(i.children[0]))
+def test_an_index_of_a_range_that_may_be_empty_is_no_instance(index: T.Term) -> None:
+    size = index.children[0]
+    never = assume(T.quantified("forall", "fin", T.eq(ONE, ZERO), size))
+    some = T.quantified("exists", "fin", T.eq(ONE, ONE), size)
+    refused("specialise", (never,), index, why="may be empty")
+    refused("witness", (decide(T.eq(ONE, ONE)),), some, index, why="may be empty")
+    apart = decide(T.negate(T.eq(ONE, ZERO)))
+    refused("not-forall", (apart,), T.negate(never.conclusion), index, why="may be empty")
+    inner = T.var("f", "fin", T.add(index, ONE))
+    goal = T.quantified("exists", "fin", T.eq(ONE, ONE), T.add(index, ONE))
+    refused("witness", (decide(T.eq(ONE, ONE)),), goal, inner, why="may be empty")
+
+
 def test_facts_bring_a_value_into_range() -> None:
     every = assume(T.forall(L, P(L)))
     whole = assume(T.isint(X))
