@@ -39,6 +39,7 @@ from numeric.attention import (
     scaled_scores_vjp,
 )
 from numeric.blocks import LayerOptions
+from numeric.blockwise_attention import blockwise_attention, blockwise_attention_vjp
 from numeric.decoder import (
     decoder,
     decoder_layer,
@@ -70,6 +71,7 @@ from numeric.encoder import (
     encoder_vjp,
 )
 from numeric.encoder_decoder import encoder_decoder, encoder_decoder_pullback, encoder_decoder_vjp
+from numeric.fast_encoder import FastEncoderLayer
 from numeric.feed_forward import (
     feed_forward,
     feed_forward_pullback,
@@ -196,6 +198,7 @@ __all__ = [
     "EncoderLayerWeights",
     "EncoderWeights",
     "ExactMoments",
+    "FastEncoderLayer",
     "FeedForwardWeights",
     "GatedFeedForwardWeights",
     "LayerNormWeights",
@@ -214,6 +217,8 @@ __all__ = [
     "batch_norm",
     "batch_norm_pullback",
     "batch_norm_vjp",
+    "blockwise_attention",
+    "blockwise_attention_vjp",
     "boolean_mask",
     "causal_mask",
     "central_difference_error",
