@@ -507,7 +507,7 @@ def _table(table: Table) -> str:
         + "".join("<tr>" + "".join(f"<td>{_text(cell)}" for cell in row) for row in rows)
         for heading, rows in table.groups
     )
-    return f"<div class=scroll tabindex=0 role=group aria-label=table><table class=compared><thead><tr>{head}{bodies}</table></div>"
+    return _scrolling(f"<table class=compared><thead><tr>{head}{bodies}</table>")
 
 
 def _bars(block: Bars) -> str:
@@ -601,7 +601,12 @@ _RUN_COLUMNS: Final = ("Claim", "Symbolic, s", "Numeric, s", "SHA-256 of its pro
 
 
 def _folded(label: str, body: str) -> str:
-    return f"<details><summary>{label}</summary><div class=scroll tabindex=0 role=group aria-label=table>{body}</div></details>"
+    return f"<details><summary>{label}</summary>{_scrolling(body)}</details>"
+
+
+def _scrolling(table: str) -> str:
+    """A table that may be wider than the screen; it can be scrolled by keyboard, too."""
+    return f"<div class=scroll tabindex=0 role=group aria-label=table>{table}</div>"
 
 
 def _packed(formulas: list[str], markup: list[str]) -> str:
