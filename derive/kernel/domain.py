@@ -61,8 +61,8 @@ def _is_natural(size: Term) -> bool:
 
 
 def _walk(t: Term, norm: Normaliser, depth: int) -> Iterator[Duty]:
-    if _is_total(t):
-        return
+    if _is_total(t) or (t.op == "var" and T.is_reserved(t)):
+        return  # what an opened index ranges over has been looked at where it was opened
     if t.op == "imp":
         yield from _assumed(_walk(t.children[0], norm, depth))
         for o, mine in _walk(t.children[1], norm, depth):
@@ -141,9 +141,14 @@ def _open_indices(
     xs = tuple(T.var(f"%o{depth + k}", "fin", n) for k, n in enumerate(sizes))
     for o, mine in _walk(T.instantiate(body, xs), norm, depth + len(xs)):
         for x in reversed(xs):
-            if x in T.free_symbols(o):
+            if x in T.free_symbols(o) or not _is_inhabited(x.children[0], norm):
                 o = T.forall(x, o)
         yield o, mine
+
+
+def _is_inhabited(size: Term, norm: Normaliser) -> bool:
+    """Whether a range is known not to be empty: what stands under an empty one is never used."""
+    return norm.sign(norm.term(size)) is Sign.POS
 
 
 def _sizes(t: Term, i: int) -> tuple[Term, ...]:
