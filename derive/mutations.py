@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from derive import runner
+from derive import latex, runner
 from derive.catalogue import InputError
 from derive.claim import Claim, Given, Mutation
+from derive.convert import Converter
 from derive.result import MutationView, Result, Verdict
+from derive.verify import chain
 
 
 def with_mutations(
@@ -24,8 +26,10 @@ def with_mutations(
         as_claim(c, mutation, k) for c in claims for k, mutation in enumerate(made[c.id], start=1)
     ]
     settled = iter(runner.verify(mistaken, seed=seed, jobs=jobs))
+    of = {c.id: c for c in claims}
     return [
-        replace(r, mutations=tuple(_view(m, next(settled)) for m in made[r.id])) for r in results
+        replace(r, mutations=tuple(_view(of[r.id], m, next(settled)) for m in made[r.id]))
+        for r in results
     ]
 
 
@@ -61,8 +65,20 @@ def as_claim(claim: Claim, mutation: Mutation, number: int) -> Claim:
     return replace(bare, statement=statement, given=given)
 
 
-def _view(mutation: Mutation, result: Result) -> MutationView:
+def _view(claim: Claim, mutation: Mutation, result: Result) -> MutationView:
     if result.verdict is Verdict.NOT_MATHEMATICAL:
         return MutationView(mutation.says, twin=result.twin)
     example = result.counterexamples[0] if result.verdict is Verdict.REFUTED else None
-    return MutationView(mutation.says, result.statement, result.verdict, example, result.twin)
+    statement = _under_new_hypotheses(claim, mutation) or result.statement
+    return MutationView(mutation.says, statement, result.verdict, example, result.twin)
+
+
+def _under_new_hypotheses(claim: Claim, mutation: Mutation) -> str:
+    """The statement behind the hypotheses that the mutation puts in; empty if there are none."""
+    new = [g for g in mutation.given or () if g not in claim.given]
+    if not new:
+        return ""
+    converter = Converter()
+    hypotheses = [converter.formula(g.formula) for g in new]
+    statement = claim.statement if mutation.statement is None else mutation.statement
+    return latex.latex(chain(hypotheses, converter.formula(statement)))

@@ -81,6 +81,8 @@ def test_hypotheses_may_be_mistaken():
         **parts,
     )
     assert {m.caught_by for m in (dropped, other, same)} == {"counterexample"}
+    assert dropped.statement == r"2\,h\,w = 2\,d"
+    assert other.statement == r"h\,w = d+1 \ \Rightarrow\  2\,h\,w = 2\,d"
 
 
 def test_added_hypotheses_hold_for_a_mistaken_conclusion():
