@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from derive.cli import main
 from derive.kernel.axioms import AXIOMS, EVALUATIONS
 from derive.kernel.rules import RULES
 
@@ -74,6 +75,13 @@ def test_the_example_of_writing_a_claim_runs(tmp_path: Path) -> None:
     assert "proved" in done.stdout
     assert "conditional" in done.stdout
     assert "Mutations: 1, all caught." in done.stdout
+
+
+def test_the_derivation_in_the_readme_is_what_is_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["show", "head-width/floor"]) == 0
+    assert f"```text\n{capsys.readouterr().out}```" in (ROOT / "README.md").read_text("utf-8")
 
 
 def test_modules_named_in_the_documents_exist() -> None:
