@@ -84,36 +84,35 @@ def infer(rule: str, premises: Sequence[Theorem] = (), *args: Any) -> Theorem:
     step = RULES.get(rule)
     if step is None:
         raise KernelError(f"there is no rule {rule!r}")
-    if not all(isinstance(p, Theorem) for p in premises):
+    given = tuple(premises)  # read once: what is checked is what is used
+    if not all(type(p) is Theorem for p in given):
         raise Refused(rule, "a premise is not a theorem")
     for t in _terms_in(args):
         if T.is_reserved(t):
             raise Refused(rule, f"the argument {t} uses a reserved name")
     try:
-        made = step(tuple(premises), *args)
+        made = step(given, *args)
     except (TypeError, AttributeError, LookupError, ValueError, ArithmeticError) as error:
         raise Refused(rule, f"the arguments do not fit: {error}") from error
     for formula in (made.formula, *made.hypotheses):
         _check_formula(rule, formula)
-    axioms = made.axioms.union(*(p.axioms for p in premises))
-    return Theorem(made.hypotheses, made.formula, axioms, rule, tuple(premises), args, _MINT)
+    axioms = made.axioms.union(*(p.axioms for p in given))
+    return Theorem(made.hypotheses, made.formula, axioms, rule, given, args, _MINT)
 
 
 def _terms_in(args: Iterable[Any]) -> Iterator[Term]:
     for a in args:
-        match a:
-            case Term():
-                yield a
-            case Lam():
-                yield a.body
-            case Item():
-                yield from _terms_in((a.uses, a.cofactor, a.indices))
-            case tuple():
-                yield from _terms_in(a)
-            case str() | int():
-                pass
-            case _:
-                raise KernelError(f"{a!r} is not an argument of a rule")
+        kind = type(a)  # exactly: a subclass may behave in another way
+        if kind is Term:
+            yield a
+        elif kind is Lam:
+            yield from _terms_in((a.arity, a.body))
+        elif kind is Item:
+            yield from _terms_in((a.uses, a.cofactor, a.indices))
+        elif kind is tuple:
+            yield from _terms_in(a)
+        elif kind is not str and kind is not int:
+            raise KernelError(f"{a!r} is not an argument of a rule")
 
 
 @cache

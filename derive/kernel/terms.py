@@ -231,7 +231,9 @@ ONE: Final = num(1)
 
 def var(name: str, sort: str = "real", size: Term | None = None, *, random: bool = False) -> Term:
     """A free scalar symbol; `size` is the range of a "fin" symbol."""
-    if not name or sort not in SORTS or (sort == "fin") != (size is not None):
+    if type(name) is not str or not name:
+        raise KernelError(f"var: {name!r} is not a name")
+    if sort not in SORTS or (sort == "fin") != (size is not None):
         raise KernelError(f"var {name}: sort {sort!r} with size {size}")
     if random and sort != "real":
         raise KernelError(f"var {name}: a random symbol is real")
@@ -334,7 +336,7 @@ def _is_head(h: Head) -> bool:
     if not counts or any(s >= len(h.arities) for s in h.derivatives) or h.own_scalars < 0:
         return False
     if isinstance(h.head, str):
-        return bool(h.head)
+        return type(h.head) is str and bool(h.head)
     return _is_count(h.head) and not h.arities and not h.random
 
 

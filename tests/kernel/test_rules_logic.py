@@ -62,6 +62,46 @@ def test_unknown_rules_and_arguments() -> None:
     refused("assume", (), 1.5, why="argument")
 
 
+class Twice(list):  # type: ignore[type-arg]
+    """Says something else when it is asked again."""
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        yield self.pop(0)
+
+
+class Forged(Theorem):
+    def __post_init__(self, made_by: object) -> None:
+        """Anyone may make one."""
+
+
+class Body(Lam):
+    """A formula in the place of a tensor, of a type of one's own."""
+
+
+class Hidden(str):
+    def __getitem__(self, at):  # type: ignore[no-untyped-def]
+        return "x"
+
+
+def test_only_the_types_of_the_kernel_are_taken() -> None:
+    forged = Forged(frozenset(), T.FALSE, frozenset(), "decide", (), ())
+    refused("conj", (forged,), why="not a theorem")
+    asked_twice = Twice([decide(T.eq(X, X)), Conclusion(frozenset(), T.FALSE)])
+    assert infer("conj", asked_twice).conclusion is T.eq(X, X)
+    assert infer("conj", iter([decide(T.eq(X, X))])).conclusion is T.eq(X, X)
+    every = assume(FORALL_X)
+    one_of_two = assume(T.conj(p, q))
+    refused("conjunct", (one_of_two,), True, why="argument")
+    refused("axiom", (), Hidden("inverse"), X, why="argument")
+    refused("specialise", (every,), Body(1, X), why="argument")
+    for name in (Hidden("%x"), 1, b"x", None, ""):
+        with pytest.raises(KernelError, match="not a name"):
+            T.var(name)
+        if name != 1:  # the number of a bound tensor
+            with pytest.raises(KernelError, match="not a head"):
+                T.apply(name, ONE)
+
+
 def test_reserved_names_stay_inside() -> None:
     for name in ("%f0", "%0", "%x", "%"):
         refused("assume", (), P(T.var(name)), why="reserved")
