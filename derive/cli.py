@@ -412,7 +412,7 @@ def _count(args: argparse.Namespace) -> int:
 
 def _certify(args: argparse.Namespace) -> int:
     from derive import jsonout, runner, store
-    from derive.certify import check, coverage, project
+    from derive.certify import check, coverage, project, record
 
     out = Path(args.out)
     _refuse_no_folder(out)
@@ -434,6 +434,8 @@ def _certify(args: argparse.Namespace) -> int:
             return 1
     verdicts = [(r.id, r.verdict.value) for r, _ in logs]
     entries = coverage.coverage(made, verdicts, audited)
+    if audited is not None:
+        record.keep(results, {e.claim: (e.certificate, e.reason) for e in entries})
     if args.json is not None:
         found = jsonout.dumps(jsonout.certificates_object(entries))
         (_write if to_file is None else to_file.write)(found)
@@ -536,13 +538,14 @@ def _results(
     claims: Sequence[Claim], *, mutations: bool = False, twins: bool = True, **options: Any
 ) -> list[Result]:
     from derive import runner
+    from derive.certify import record
     from derive.mutations import with_mutations
 
     jobs = options.setdefault("jobs", _processors())
     if not twins:
         claims = [replace(c, twin=None) for c in claims]
     with _progress() as progress:
-        results = runner.verify(claims, progress=progress, **options)
+        results = record.attached(runner.verify(claims, progress=progress, **options))
     if not mutations:
         return results
     return with_mutations(results, claims, seed=options.get("seed", 0), jobs=jobs)

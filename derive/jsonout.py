@@ -114,6 +114,8 @@ def _result(r: Result) -> dict[str, Any]:
         "counterexample": _counterexample(r.counterexamples),
         "correction": r.correction,
         "replayed": r.replayed,
+        "certificate": r.certificate,
+        "certificate_reason": r.certificate_reason,
         "twin": _twin(r.twin),
         "seconds": {
             "symbolic": _seconds(r.seconds_symbolic),

@@ -187,6 +187,8 @@ class Result:
     correction_steps: tuple[StepView, ...] = ()
     replayed: bool = False
     logs: tuple[LogView, ...] = ()
+    certificate: str = "none"
+    certificate_reason: str = ""
     twin: TwinView = TwinView(TwinStatus.NONE)
     reason: str = ""
     remark: str = ""

@@ -323,7 +323,7 @@ def _verdict(r: Result, style: Style) -> list[str]:
     if r.reason:
         lines += _body(style.prose(r.reason))
     if r.replayed or r.steps:
-        lines += _body(wording.REPLAYED[r.replayed])
+        lines += _body(wording.replayed(r))
     return lines
 
 

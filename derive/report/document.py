@@ -235,7 +235,7 @@ def _mutation(mutation: MutationView) -> Note:
 def _verdict(result: Result) -> list[Block]:
     expected = f"expected: {wording.NAME[result.expected]}" if result.unexpected else "as expected"
     found = f"{wording.NAME[result.verdict].capitalize()} ({expected})"
-    checked = wording.REPLAYED[result.replayed] if result.replayed or result.steps else ""
+    checked = wording.replayed(result) if result.replayed or result.steps else ""
     sentences = [sentence for sentence in (f"{found}.", result.reason, checked) if sentence]
     paragraph = Paragraph("Verdict", " ".join(sentences))
     if not result.unexpected:

@@ -39,10 +39,14 @@ MEANING: Final = {
 
 ORIGIN: Final = {Origin.SOURCE: "from the source", Origin.ADDED: "added"}
 _USED: Final = {True: "used", False: "not needed"}
-REPLAYED: Final = {
-    True: "The proof log was replayed by the independent checker.",
-    False: "No proof log was replayed.",
-}
+
+
+def replayed(result: Result) -> str:
+    """Who has accepted the proof logs besides the program that found them."""
+    if not result.replayed:
+        return "No proof log was replayed."
+    others = "the independent checker" + (" and by Coq" if result.certificate == "coq" else "")
+    return f"The proof log was replayed by {others}."
 
 
 def scope(results: Sequence[Result]) -> str:

@@ -24,7 +24,8 @@ SUMMARY = [
 ]  # fmt: skip
 CLAIM = [
     "id", "title", "source", "statement", "ranges", "hypotheses", "verdict", "expected", "steps",
-    "axioms", "counterexample", "correction", "replayed", "twin", "seconds",
+    "axioms", "counterexample", "correction", "replayed", "certificate", "certificate_reason",
+    "twin", "seconds",
 ]  # fmt: skip
 TWIN = ["status", "trials", "max_error", "tolerance", "reason"]
 VERDICTS = {"proved", "conditional", "refuted", "undecided", "not-mathematical"}

@@ -1,0 +1,88 @@
+"""What Coq has accepted on this machine, so that the other commands can tell of it.
+
+One file beside the kept proofs, written by `derive certify --check`. An entry counts only for the
+very logs that Coq was given, and only as long as the sources that make the certificates are what
+they were.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from derive import store
+from derive.result import LogView, Result
+
+_NAME: Final = "certificates.record"
+NOT_RUN: Final = "not checked by Coq here; derive certify --check does that"
+NOTHING: Final = "there is no proof log to certify"
+
+
+def keep(results: Sequence[Result], entries: Mapping[str, tuple[str, str]]) -> None:
+    """Keep (certificate, reason) of the claims, for the logs of their results."""
+    folder = store.folder()
+    if folder is None:
+        return
+    found = _read(folder)
+    for r in results:
+        if r.id in entries:
+            certificate, reason = entries[r.id]
+            found[r.id] = {"certificate": certificate, "reason": reason, "logs": _digests(r.logs)}
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        beside = folder / f"{_NAME}.{os.getpid()}.tmp"
+        beside.write_text(json.dumps({"sources": _sources(), "claims": found}), encoding="utf-8")
+        os.replace(beside, folder / _NAME)
+
+
+def attached(results: Sequence[Result]) -> list[Result]:
+    """The results, each with what is known of its certificate."""
+    folder = store.folder()
+    known = {} if folder is None else _read(folder)
+    return [_with_certificate(r, known.get(r.id)) for r in results]
+
+
+def _with_certificate(r: Result, entry: Any) -> Result:
+    if not r.replayed:
+        return replace(r, certificate="none", certificate_reason=NOTHING)
+    if entry is None or entry["logs"] != _digests(r.logs):
+        return replace(r, certificate="none", certificate_reason=NOT_RUN)
+    return replace(r, certificate=entry["certificate"], certificate_reason=entry["reason"])
+
+
+def _digests(logs: Sequence[LogView]) -> list[str]:
+    return [log.digest for log in logs]
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    """The entries; none if there is no such file, or it is of other sources or another form."""
+    try:
+        found = json.loads((folder / _NAME).read_bytes())
+        if found["sources"] != _sources():
+            return {}
+        return {
+            str(name): {
+                "certificate": {"coq": "coq", "none": "none"}[entry["certificate"]],
+                "reason": str(entry["reason"]),
+                "logs": [str(digest) for digest in entry["logs"]],
+            }
+            for name, entry in found["claims"].items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def _sources() -> str:
+    """A digest of all that makes certificates and checks them."""
+    root = Path(__file__).resolve().parent
+    digest = hashlib.sha256()
+    for source in sorted([*root.rglob("*.py"), *root.rglob("*.v")]):
+        digest.update(str(source.relative_to(root)).encode())
+        digest.update(hashlib.sha256(source.read_bytes()).digest())
+    return digest.hexdigest()
