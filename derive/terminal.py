@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
 
-from derive import plain_math
+from derive import plain_math, wording
 from derive.jsonout import summary
 from derive.places import Place, about, whole
-from derive.report import wording
 from derive.result import (
     CounterexampleView,
     HypothesisView,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from derive.report import wording
+from derive import wording
 from derive.result import Measure, TwinStatus, TwinView
 from derive.twin import Trial, Twin, at_most, differs, equal, sampled
 

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from derive import store
 from derive.result import LogView, Result
+from derive.wording import NOT_RUN
 
 _NAME: Final = "certificates.record"
-NOT_RUN: Final = "not checked by Coq here; derive certify --check does that"
 NOTHING: Final = "there is no proof log to certify"
 
 

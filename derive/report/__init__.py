@@ -1,11 +1,26 @@
-"""The derivation report: results -> document model -> `report.tex`, its PDF, `report.html`."""
+"""The derivation report: results -> document model -> `report.tex`, its PDF, `report.html`.
 
-from derive.report.compiling import TexFailed, TexMissing, compile_pdf
-from derive.report.errors import MathSyntax, ReportError, TextSyntax, UnprintableCharacter
-from derive.report.fragments import write_fragments
-from derive.report.pictures.kept import available as can_draw
-from derive.report.pictures.kept import drawn
-from derive.report.writing import FORMATS, write_report
+What is listed here is loaded when it is asked for: the terminal needs only the vocabulary.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from derive.report.compiling import TexFailed, TexMissing, compile_pdf
+    from derive.report.errors import MathSyntax, ReportError, TextSyntax, UnprintableCharacter
+    from derive.report.fragments import write_fragments
+    from derive.report.pictures.kept import can_draw, drawn
+    from derive.report.writing import FORMATS, write_report
+
+_MODULES = {
+    "compiling": ("TexFailed", "TexMissing", "compile_pdf"),
+    "errors": ("MathSyntax", "ReportError", "TextSyntax", "UnprintableCharacter"),
+    "fragments": ("write_fragments",),
+    "pictures.kept": ("can_draw", "drawn"),
+    "writing": ("FORMATS", "write_report"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "FORMATS",
@@ -21,3 +36,9 @@ __all__ = [
     "write_fragments",
     "write_report",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

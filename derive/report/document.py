@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from derive.report import wording
+from derive import wording
 from derive.report.formulas import single_relation
 from derive.report.guide import guide
 from derive.report.model import (

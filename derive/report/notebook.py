@@ -6,7 +6,8 @@ from dataclasses import replace
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-from derive.report import document, page, wording
+from derive import wording
+from derive.report import document, page
 from derive.report.model import Paragraph
 from derive.result import Result, Verdict
 

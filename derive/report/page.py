@@ -18,8 +18,8 @@ from importlib import resources
 from itertools import groupby
 from typing import Final
 
-from derive import plain_math
-from derive.report import mathml, wording
+from derive import plain_math, wording
+from derive.report import mathml
 from derive.report.document import AXIOMS, MUTATIONS
 from derive.report.errors import ReportError
 from derive.report.model import (

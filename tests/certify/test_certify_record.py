@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from derive import runner
+from derive import runner, wording
 from derive.catalogue import all_claims
 from derive.certify import record
 from derive.cli import main
-from derive.report import wording
 
 NAMES = ("head-width/floor", "head-width/remainder")
 
@@ -35,7 +34,7 @@ def test_what_coq_said_is_told_of_the_same_logs(results):
     assert (a.certificate, a.certificate_reason) == ("coq", "")
     assert (b.certificate, b.certificate_reason) == ("none", "no rule for it")
     assert wording.replayed(a).endswith("the independent checker and by Coq.")
-    assert wording.replayed(b).endswith("the independent checker.")
+    assert wording.replayed(b).endswith("the independent checker. No certificate: no rule for it.")
 
 
 def test_another_log_has_no_certificate(results):

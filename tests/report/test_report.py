@@ -78,6 +78,7 @@ MARKED = Result(
     remark="markRemark",
     mutations=(MutationView("markMutation", "M_{1020}", Verdict.REFUTED),),
     ranges="M_{1018}",
+    certificate_reason="markCertificate is missing",
     seconds_symbolic=1015.25,
     seconds_numeric=1016.75,
 )
@@ -99,7 +100,14 @@ def test_every_field_of_a_result_appears(tmp_path: Path) -> None:
 def test_the_marked_result_leaves_no_field_at_its_default() -> None:
     bare = Result("", "", "", MARKED.source, "", Verdict.PROVED, Verdict.PROVED)
     for field in fields(Result):
-        assert getattr(MARKED, field.name) != getattr(bare, field.name) or field.name == "source"
+        exempt = field.name in {"source", "certificate"}
+        assert getattr(MARKED, field.name) != getattr(bare, field.name) or exempt
+
+
+def test_a_certificate_is_told(tmp_path: Path) -> None:
+    certified = replace(MARKED, certificate="coq", certificate_reason="")
+    assert "by the independent checker and by Coq" in text_of([certified], tmp_path)
+    assert "Coq" not in text_of([replace(MARKED, certificate_reason="")], tmp_path)
 
 
 @pytest.mark.parametrize("verdict", list(Verdict))

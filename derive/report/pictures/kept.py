@@ -29,7 +29,7 @@ Pictures = Callable[[], tuple[Figure, ...]]
 _SUFFIX = ".pictures"
 
 
-def available() -> bool:
+def can_draw() -> bool:
     """Whether there is a matplotlib to draw with."""
     return find_spec("matplotlib") is not None
 

@@ -17,6 +17,9 @@ from derive.result import (
     Verdict,
 )
 
+#: The reason of what Coq was not asked about, which would say nothing of any claim.
+NOT_RUN: Final = "not checked by Coq here; derive certify --check does that"
+
 NAME: Final = {
     Verdict.PROVED: "proved",
     Verdict.CONDITIONAL: "conditional",
@@ -45,8 +48,11 @@ def replayed(result: Result) -> str:
     """Who has accepted the proof logs besides the program that found them."""
     if not result.replayed:
         return "No proof log was replayed."
-    others = "the independent checker" + (" and by Coq" if result.certificate == "coq" else "")
-    return f"The proof log was replayed by {others}."
+    if result.certificate == "coq":
+        return "The proof log was replayed by the independent checker and by Coq."
+    why = result.certificate_reason
+    uncertified = f" No certificate: {why}." if why and why != NOT_RUN else ""
+    return f"The proof log was replayed by the independent checker.{uncertified}"
 
 
 def scope(results: Sequence[Result]) -> str:
