@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from random import Random
+
 import pytest
+from exact_evaluation import Unsettled, World, is_zero, negative
 from kernel_symbols import ONE, TWO, ZERO, K, L, N, P, X
+from test_rules_random import Attack
 
 from derive.kernel import terms as T
 from derive.kernel.check import required
@@ -69,3 +74,77 @@ def test_an_empty_sum_of_what_is_undefined_is_no_counterexample() -> None:
         all(evaluate(p, Normaliser()) for p in wanted)
         for wanted in required("counterexample", goal, {L: ONE, X: ZERO})
     )
+
+
+class Undefined(Exception):
+    """A partial operation is used outside its domain, or a range is not a natural number."""
+
+
+class Strict(World):
+    """Evaluates what is used, and knows no conventions."""
+
+    def value(self, t: Term, env: tuple = (), outcome: int | None = None):
+        out = super().value(t, env, outcome)
+        if (t.op == "pow" and t.data < 0) or t.op == "fn":
+            self.operation(t, [super(Strict, self).value(c, env, outcome) for c in t.children])
+        if t.op in ("sum", "prod", "det", "app", "var"):
+            count = {"sum": 1, "prod": 1, "det": 1, "var": 1, "app": len(t.children) - 1}[t.op]
+            vector = t.op != "app" or t.data.arities
+            self.ranges(t.children[:count] if vector else (), env)
+        return out
+
+    def operation(self, t: Term, args: list) -> None:
+        x, name = args[0] if args else ONE, t.data
+        if (t.op == "pow" and is_zero(x)) or (name == "mod" and is_zero(args[1])):
+            raise Undefined(t)
+        if (name == "sqrt" and negative(x)) or (name == "log" and (is_zero(x) or negative(x))):
+            raise Undefined(t)
+        if name == "rpow" and (is_zero(x) or negative(x)):
+            y = args[1]
+            if not isinstance(y, Fraction):
+                raise Unsettled
+            if (is_zero(x) and y < 0) or (negative(x) and y.denominator != 1):
+                raise Undefined(t)
+
+    def ranges(self, sizes: tuple[Term, ...], env: tuple) -> None:
+        for size in sizes:
+            n = self.value(size, env)
+            if not isinstance(n, Fraction):
+                raise Unsettled
+            if n < 0 or n.denominator != 1:
+                raise Undefined(size)
+
+    def truth(self, p: Term, env: tuple = ()) -> bool:
+        if p.op in ("and", "or"):
+            for c in p.children:
+                if self.truth(c, env) is (p.op == "or"):
+                    return p.op == "or"
+            return p.op == "and"
+        if p.op in ("forall", "exists"):
+            self.ranges(p.children[:1], env)
+        return super().truth(p, env)
+
+
+def _is_defined(p: Term, seed: int) -> bool:
+    try:
+        Strict(seed).truth(p)
+    except Undefined:
+        return False
+    return True
+
+
+def test_a_statement_is_defined_where_its_obligations_hold_and_nowhere_else() -> None:
+    defined = undefined = 0
+    for seed in range(700):
+        p = Attack(Random(seed)).formula(3)
+        if any(s.op == "E" for s in T.subterms(p)) or not obligations(p):
+            continue
+        for k in range(6):
+            try:
+                held = all(World(10 * seed + k).truth(o) for o in obligations(p))
+                whole = _is_defined(p, 10 * seed + k)
+            except Unsettled:
+                continue
+            assert whole is held, (seed, k, p)
+            defined, undefined = defined + held, undefined + (not whole)
+    assert min(defined, undefined) > 100
