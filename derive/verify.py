@@ -141,7 +141,7 @@ def _goals(claim: Claim, work: _Work, result: Result) -> set[tuple[str, str]]:
     wanted: list[tuple[str, Term]] = []
     match result.verdict:
         case Verdict.PROVED:
-            wanted = [("proof", work.goal(with_added=True))]
+            wanted = [("proof", bare)]
         case Verdict.CONDITIONAL:
             used = [h.used for h in result.hypotheses if h.origin is Origin.ADDED]
             broken = [h for h, needed in zip(work.added, used, strict=True) if needed]

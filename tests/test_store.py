@@ -114,6 +114,14 @@ def test_a_kept_verdict_needs_the_logs_of_that_verdict(store: Store, verdict: st
     assert not recall(CONDITIONAL, entry).recalled
 
 
+def test_a_proof_under_an_added_condition_is_no_kept_proof_without_it(store: Store) -> None:
+    entry = deepcopy(store.entries[CONDITIONAL.id])
+    (at,) = (k for k, kind in enumerate(entry["kinds"]) if kind == "proof")
+    entry.update({field: [entry[field][at]] for field in ("logs", "goals", "kinds")})
+    entry["result"]["verdict"] = "proved"
+    assert not recall(CONDITIONAL, entry).recalled
+
+
 @pytest.mark.parametrize("field", ["result", "logs", "goals", "kinds"])
 @pytest.mark.parametrize("value", [None, [], {}, "x", 1])
 def test_damaged_entries_are_settled_anew(store: Store, field: str, value: Any) -> None:
