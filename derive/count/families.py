@@ -302,8 +302,11 @@ def _relative_scores(by: Heads) -> Part:
 # ---------------------------------------------------------------------------- T5
 
 
-def t5(*, gated: bool = False, tied: bool = True) -> Architecture:
-    """Encoder and decoder with RMSNorm, and a table of biases for relative positions in each."""
+def t5(*, gated: bool = False, tied: bool = True, scaled: bool | None = None) -> Architecture:
+    """Encoder and decoder with RMSNorm, and a table of biases for relative positions in each.
+
+    `scaled` says that the decoder's output is scaled before the head, as it is where that is tied.
+    """
     by = free_heads(heads, heads, d_k, d_k)
 
     def network(rows: Term) -> Part:
@@ -319,7 +322,7 @@ def t5(*, gated: bool = False, tied: bool = True) -> Architecture:
     parts += encoder + _relative_table("encoder") + rms_norm("encoder final norm", m)
     parts += decoder + _relative_table("decoder") + rms_norm("decoder final norm", n)
     parts += _memory_gradients(m, decoder_layers)
-    if tied:
+    if tied if scaled is None else scaled:
         parts += step("scaling", "output head", every(n, d_model, multiply=1),
                       every(n, d_model, multiply=1))  # fmt: skip
     parts += head(n, d_model, vocabulary, tied=tied)

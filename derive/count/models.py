@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -48,7 +48,14 @@ def from_config(values: Mapping[str, Any], where: str) -> Model:
             f"the model_type {short(kind)} is not known; known are {', '.join(READERS)}"
         )
     keys.kind = kind
+    for name in _REFUSED:
+        keys.refuse(name, False, {}, [])
     return read(keys)
+
+
+#: What would change the count of any family: heads taken out, stacks that share their weights, and
+#: the sizes of a part of a larger model.
+_REFUSED: Final = ("pruned_heads", "tie_encoder_decoder", "text_config")
 
 
 # ---------------------------------------------------------------------------- GPT and OPT
@@ -187,13 +194,15 @@ def _qwen2(k: Keys) -> Model:
     options = LlamaOptions(
         "qwen2", "Qwen2", biases=Biases(qkv=True), tied=k.flag("tie_word_embeddings", False)
     )
-    return _model(k, families.llama(options), values, context)
+    window = k.optional_size("sliding_window") and k.flag("use_sliding_window", False)
+    return _model(k, families.llama(options), values, context, notes=(_WINDOW,) if window else ())
 
 
 def _mistral(k: Keys) -> Model:
     values, context = _llama_values(k, _LlamaDefaults(inner=14336, kv_heads=8, context=131072))
     options = LlamaOptions(tied=k.flag("tie_word_embeddings", False))
-    notes = (_WINDOW,) if k.values.get("sliding_window", 4096) else ()
+    window = k.optional_size("sliding_window")
+    notes = (_WINDOW,) if window or "sliding_window" not in k.values else ()
     return _model(k, families.llama(options), values, context, notes=notes)
 
 
@@ -206,7 +215,7 @@ def _mixtral(k: Keys) -> Model:
     title = "mixture of experts (Mixtral)"
     options = LlamaOptions("mixtral", title, mixture=True,
                            tied=k.flag("tie_word_embeddings", False))  # fmt: skip
-    notes = (_WINDOW,) if k.values.get("sliding_window") else ()
+    notes = (_WINDOW,) if k.optional_size("sliding_window") else ()
     return _model(k, families.llama(options), values, context, notes=notes)
 
 
@@ -218,7 +227,7 @@ def _t5(k: Keys) -> Model:
     if k.kind == "mt5":
         words, inner, depth, count, form, tied = 250112, 1024, 8, 6, "gated-gelu", False
     encoder = k.size("num_layers", default=depth)
-    gated = k.word("feed_forward_proj", form).startswith("gated-")
+    gated = _gated(k, form)
     values = {
         sizes.encoder_layers: encoder,
         sizes.decoder_layers: k.optional_size("num_decoder_layers") or encoder,
@@ -229,9 +238,27 @@ def _t5(k: Keys) -> Model:
         sizes.buckets: k.size("relative_attention_num_buckets", default=32),
         sizes.vocabulary: k.size("vocab_size", default=words),
     }  # fmt: skip
-    found = families.t5(gated=gated, tied=k.flag("tie_word_embeddings", tied))
+    tied = k.flag("tie_word_embeddings", tied)
+    scaled = k.flag("scale_decoder_outputs", tied)
+    found = families.t5(gated=gated, tied=tied, scaled=scaled)
     context = k.optional_size("n_positions") or 512
     return _model(k, found, values, context, lengths=(sizes.n, sizes.m))
+
+
+def _gated(k: Keys, default: str) -> bool:
+    """Whether the network has a gate; newer configurations say it a second time."""
+    form = k.word("feed_forward_proj", default)
+    first, *rest = form.split("-")
+    gated = first == "gated"
+    if not all((first, *rest)) or len(rest) != gated:
+        raise k.fail(f"feed_forward_proj is {short(form)}, not of the form relu or gated-gelu")
+    found = k.flag("is_gated_act", gated)
+    if found is not gated and "feed_forward_proj" in k.values:
+        raise k.fail(
+            f"feed_forward_proj = {short(form)} and is_gated_act = {short(found)} "
+            "contradict each other"
+        )
+    return found
 
 
 def _original(k: Keys) -> Model:
@@ -292,7 +319,7 @@ def _vit(k: Keys) -> Model:
     image, patch = k.size("image_size", default=224), k.size("patch_size", default=16)
     if patch > image:
         raise k.fail(f"patch_size = {patch} is more than image_size = {image}")
-    pooler = k.values.get("architectures") == ["ViTModel"]
+    pooler = _architectures(k) == ["ViTModel"]
     k.refuse("pooler_output_size", width)
     values = {
         sizes.layers: k.size("num_hidden_layers", default=12), sizes.d_model: width,
@@ -314,11 +341,39 @@ def _classes(k: Keys) -> int:
 # ---------------------------------------------------------------------------- the table
 
 
-def _model(k: Keys, found: Architecture, values: Mapping[Term, int], context: int, **more: Any
-           ) -> Model:  # fmt: skip
+def _model(
+    k: Keys, found: Architecture, values: Mapping[Term, int], context: int,
+    notes: tuple[str, ...] = (), **more: Any,
+) -> Model:  # fmt: skip
     dtype = _dtype(k)
     return Model(k.kind, found, values, context, bytes=_BYTES.get(dtype, 2), dtype=dtype,
-                 defaults=k.defaults, **more)  # fmt: skip
+                 notes=(*notes, *_another_class(k)), defaults=k.defaults, **more)  # fmt: skip
+
+
+#: The library's classes that have the parameters that are counted.
+_CLASSES: Final[Mapping[str, tuple[str, ...]]] = {
+    "openai-gpt": ("OpenAIGPTLMHeadModel",), "gpt2": ("GPT2LMHeadModel",),
+    "bert": ("BertModel",), "opt": ("OPTForCausalLM",), "t5": ("T5ForConditionalGeneration",),
+    "mt5": ("MT5ForConditionalGeneration",), "llama": ("LlamaForCausalLM",),
+    "mistral": ("MistralForCausalLM",), "mixtral": ("MixtralForCausalLM",),
+    "qwen2": ("Qwen2ForCausalLM",), "vit": ("ViTForImageClassification", "ViTModel"),
+}  # fmt: skip
+
+
+def _another_class(k: Keys) -> Iterator[str]:
+    """Another head, or none, or one stack of two: said, because the count is not of that."""
+    named, counted = _architectures(k), _CLASSES.get(k.kind, ())
+    if counted and named and not any(name in counted for name in named):
+        yield f"counted: the class {counted[0]}; the configuration names {short(named)}"
+
+
+def _architectures(k: Keys) -> list[str]:
+    found = k.values.get("architectures")
+    if found is None:
+        return []
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        raise k.fail(f"architectures is {short(found)}, not a list of names")
+    return found
 
 
 _BYTES: Final = {
@@ -329,11 +384,19 @@ _BYTES: Final = {
 
 def _dtype(k: Keys) -> str:
     """The type of the stored numbers, empty where the configuration does not tell."""
-    found = k.values.get("torch_dtype", k.values.get("dtype"))
+    found = {name: dtype for name in ("dtype", "torch_dtype") if (dtype := _stored_as(k, name))}
+    if len(set(found.values())) > 1:
+        both = " and ".join(f"{name} = {dtype}" for name, dtype in found.items())
+        raise k.fail(f"{both} contradict each other")
+    return next(iter(found.values()), "")
+
+
+def _stored_as(k: Keys, name: str) -> str:
+    found = k.values.get(name)
     if found in (None, "auto"):
         return ""
     if not isinstance(found, str) or found.removeprefix("torch.") not in _BYTES:
-        raise k.fail(f"torch_dtype is {short(found)}, not one of {', '.join(_BYTES)}")
+        raise k.fail(f"{name} is {short(found)}, not one of {', '.join(_BYTES)}")
     return found.removeprefix("torch.")
 
 

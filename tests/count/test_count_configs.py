@@ -75,6 +75,10 @@ def test_keys_of_gpt2(changes: dict[str, Any], difference: int) -> None:
     ("llama", {"head_dim": 64}, -32 * 4 * 4096 * 2048),
     ("llama", {"tie_word_embeddings": True}, -32000 * 4096),
     ("t5", {"feed_forward_proj": "gated-gelu"}, 12 * 512 * 2048),
+    ("t5", {"is_gated_act": True}, 12 * 512 * 2048),
+    ("t5", {"feed_forward_proj": "gated-gelu", "is_gated_act": True}, 12 * 512 * 2048),
+    ("t5", {"feed_forward_proj": "relu", "is_gated_act": False}, 0),
+    ("t5", {"scale_decoder_outputs": False, "pruned_heads": {}}, 0),
     ("t5", {"num_decoder_layers": 5}, -(8 * 512 * 512 + 2 * 512 * 2048 + 3 * 512)),
     ("t5", {"relative_attention_num_buckets": 33}, 2 * 8),
     ("t5", {"tie_word_embeddings": False}, 32128 * 512),
@@ -91,6 +95,55 @@ def test_keys_of_gpt2(changes: dict[str, Any], difference: int) -> None:
 ])  # fmt: skip
 def test_what_a_key_changes(kind: str, changes: dict[str, Any], difference: int) -> None:
     assert total(model_type=kind, **changes) - total(model_type=kind) == difference
+
+
+def test_a_head_that_is_tied_and_not_scaled() -> None:
+    scaled, plain = (
+        count(from_config({"model_type": "t5", **more}, "c.json"), {"n": 7, "m": 5})
+        for more in ({}, {"scale_decoder_outputs": False})
+    )
+    for times, of in ((1, "forward"), (2, "training")):
+        kinds = [getattr(found, of).kinds for found in (scaled, plain)]
+        differ = {k: kinds[0][k].number - kinds[1][k].number for k in kinds[0]}
+        assert differ.pop("multiply") == times * 7 * 512
+        assert not any(differ.values())
+
+
+def notes(**values: Any) -> str:
+    return " ".join(from_config(values, "c.json").notes)
+
+
+@pytest.mark.parametrize(("kind", "names", "said"), [
+    ("llama", ["LlamaForSequenceClassification"], True), ("llama", ["LlamaModel"], True),
+    ("t5", ["T5EncoderModel"], True), ("bert", ["BertForMaskedLM"], True),
+    ("vit", ["ViTForMaskedImageModeling"], True), ("vit", ["ViTModel"], False),
+    ("llama", ["LlamaForCausalLM"], False), ("t5", ["T5ForConditionalGeneration"], False),
+    ("bert", ["BertModel"], False), ("gpt2", [], False), ("gpt2", None, False),
+])  # fmt: skip
+def test_a_class_that_is_not_counted_is_named(kind: str, names: Any, said: bool) -> None:
+    found = notes(model_type=kind, architectures=names)
+    assert ("counted: the class" in found) is said
+    assert not said or names[0] in found
+
+
+@pytest.mark.parametrize(("kind", "more", "said"), [
+    ("mistral", {}, True), ("mistral", {"sliding_window": 4096}, True),
+    ("mistral", {"sliding_window": None}, False), ("mixtral", {}, False),
+    ("mixtral", {"sliding_window": 4096}, True), ("qwen2", {"sliding_window": 4096}, False),
+    ("qwen2", {"sliding_window": 4096, "use_sliding_window": True}, True),
+    ("qwen2", {"sliding_window": None, "use_sliding_window": True}, False),
+])  # fmt: skip
+def test_a_window_that_is_not_counted_is_named(kind: str, more: Any, said: bool) -> None:
+    assert ("as if no window" in notes(model_type=kind, **more)) is said
+
+
+@pytest.mark.parametrize(("more", "expected"), [
+    ({"torch_dtype": "float32"}, 4), ({"dtype": "float32"}, 4), ({"dtype": "torch.float32"}, 4),
+    ({"torch_dtype": None, "dtype": "float32"}, 4), ({"torch_dtype": "auto"}, 2),
+    ({"torch_dtype": "torch.float64", "dtype": "float64"}, 8), ({}, 2),
+])  # fmt: skip
+def test_bytes_of_a_number(more: dict[str, Any], expected: int) -> None:
+    assert from_config({"model_type": "gpt2", **more}, "c.json").bytes == expected
 
 
 def test_our_own_families() -> None:
@@ -153,6 +206,21 @@ def test_a_size_is_a_whole_number_from_1(kind: str, value: Any) -> None:
     ({"model_type": "vit", "patch_size": 300}, "more than image_size"),
     ({"model_type": "vit", "image_size": [224, 224]}, "not a whole number"),
     ({"model_type": "llama", "torch_dtype": "int3"}, "torch_dtype is"),
+    ({"model_type": "llama", "dtype": ["float16"]}, "dtype is"),
+    ({"model_type": "llama", "dtype": "float16", "torch_dtype": "float32"}, "contradict each"),
+    ({"model_type": "t5", "feed_forward_proj": ""}, "not of the form relu or gated-gelu"),
+    ({"model_type": "t5", "feed_forward_proj": "gated"}, "not of the form"),
+    ({"model_type": "t5", "feed_forward_proj": "gated-"}, "not of the form"),
+    ({"model_type": "t5", "feed_forward_proj": "a-b"}, "not of the form"),
+    ({"model_type": "t5", "feed_forward_proj": "gated-a-b"}, "not of the form"),
+    ({"model_type": "t5", "is_gated_act": 1}, "not true or false"),
+    ({"model_type": "t5", "feed_forward_proj": "relu", "is_gated_act": True}, "contradict each"),
+    ({"model_type": "t5", "tie_encoder_decoder": True}, "is not counted here"),
+    ({"model_type": "bert", "pruned_heads": {"0": [1]}}, "is not counted here"),
+    ({"model_type": "mistral", "text_config": {"hidden_size": 8}}, "is not counted here"),
+    ({"model_type": "mistral", "sliding_window": "4096"}, "not a whole number"),
+    ({"model_type": "vit", "architectures": "ViTModel"}, "not a list of names"),
+    ({"model_type": "gpt2", "architectures": [1]}, "not a list of names"),
 ])  # fmt: skip
 def test_what_is_refused(values: dict[str, Any], part: str) -> None:
     assert part in refusal(values)

@@ -54,6 +54,7 @@ SMALL = (
     ("opt", {**SMALL_OPT, "word_embed_proj_dim": 7, "do_layer_norm_before": False}),
     ("opt", {**SMALL_OPT, "enable_bias": False, "layer_norm_elementwise_affine": False}),
     ("t5", SMALL_T5), ("t5", {**SMALL_T5, "feed_forward_proj": "gated-gelu"}), ("mt5", SMALL_T5),
+    ("t5", {**SMALL_T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}),
     ("llama", SMALL_LLAMA),
     ("llama", {**SMALL_LLAMA, "head_dim": 10, "attention_bias": True, "mlp_bias": True,
                "tie_word_embeddings": True}),
@@ -147,6 +148,15 @@ def test_parameter_by_parameter(kind: str, changes: dict[str, Any]) -> None:
     model, found = built(config, "meta"), ours(config)
     assert listed(found) == theirs(model)
     assert found.total.number == sum(p.numel() for p in model.parameters())
+
+
+def test_a_head_of_its_own_as_checkpoints_store_it() -> None:
+    """The library ties T5's head whenever it builds a model, whatever the configuration says."""
+    sizes = {**SMALL_T5, "feed_forward_proj": "gated-gelu"}
+    model = built(config_of("t5", sizes), "meta")
+    model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.lm_head.weight))
+    untied = {"model_type": "t5", **sizes, "tie_word_embeddings": False}
+    assert listed(count(from_config(untied, "config.json"))) == theirs(model)
 
 
 def test_every_model_type_of_the_library_is_compared() -> None:
