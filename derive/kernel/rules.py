@@ -186,7 +186,7 @@ def fact_normaliser(rule: str, facts: Sequence[Theorem]) -> Normaliser:
             continue
         for t, sign in _signs_of(norm, *_sign_fact(rule, c)):
             signs[t] = both_signs(signs.get(t, Sign.UNKNOWN), sign)
-    return Normaliser(signs, frozenset(integers))
+    return Normaliser(signs, frozenset(integers), norm.used)
 
 
 def _signs_of(norm: Normaliser, sign: Sign, t: Term) -> Iterator[tuple[Term, Sign]]:
@@ -320,17 +320,19 @@ def _specialise(premises: Sequence[Theorem], value: Term | Lam) -> Conclusion:
     q, *facts = premises
     _expect("specialise", q.conclusion, "forall")
     norm = fact_normaliser("specialise", facts)
-    return Conclusion(_all_hypotheses(premises), _instance("specialise", q.conclusion, value, norm))
+    at = _instance("specialise", q.conclusion, value, norm)
+    return Conclusion(_all_hypotheses(premises), at, frozenset(norm.used))
 
 
 def _witness(premises: Sequence[Theorem], goal: Term, value: Term | Lam) -> Conclusion:
     """From p(value), and facts: there is x with p(x), where value is in the range of x."""
     p, *facts = premises
     _expect("witness", goal, "exists")
-    at = _instance("witness", goal, value, fact_normaliser("witness", facts))
+    norm = fact_normaliser("witness", facts)
+    at = _instance("witness", goal, value, norm)
     if at is not p.conclusion:
         raise Refused("witness", f"{p.conclusion} is not the instance {at}")
-    return Conclusion(_all_hypotheses(premises), goal)
+    return Conclusion(_all_hypotheses(premises), goal, frozenset(norm.used))
 
 
 def _choose(premises: Sequence[Theorem], x: Term | str) -> Conclusion:
@@ -414,10 +416,11 @@ def _not_forall(premises: Sequence[Theorem], goal: Term, value: Term | Lam) -> C
     """From not p(value), and facts: not for all x: p(x)."""
     p, *facts = premises
     q = _expect("not-forall", _expect("not-forall", goal, "not").children[0], "forall")
-    at = _instance("not-forall", q, value, fact_normaliser("not-forall", facts))
+    norm = fact_normaliser("not-forall", facts)
+    at = _instance("not-forall", q, value, norm)
     if p.conclusion is not T.negate(at):
         raise Refused("not-forall", f"{p.conclusion} does not deny the instance {at}")
-    return Conclusion(_all_hypotheses(premises), goal)
+    return Conclusion(_all_hypotheses(premises), goal, frozenset(norm.used))
 
 
 def _not_conj(premises: Sequence[Theorem], goal: Term, i: int) -> Conclusion:
@@ -624,7 +627,7 @@ def _integer_gap(premises: Sequence[Theorem]) -> Conclusion:
     norm = fact_normaliser("integer-gap", facts)
     if not (norm.is_int(a) and norm.is_int(b)):
         raise Refused("integer-gap", f"{a} and {b} are not both known to be integers")
-    return Conclusion(_all_hypotheses(premises), T.le(T.add(a, T.ONE), b))
+    return Conclusion(_all_hypotheses(premises), T.le(T.add(a, T.ONE), b), frozenset(norm.used))
 
 
 def _integer(premises: Sequence[Theorem], t: Term) -> Conclusion:
@@ -689,7 +692,7 @@ def _unroll(premises: Sequence[Theorem], op: str, size: Term, body: Term) -> Con
     make, join = {"sum": (T.total, T.add), "prod": (T.product, T.mul)}[op]
     last = T.instantiate(body, (size,))
     goal = T.eq(make(T.add(size, T.ONE), body), join(make(size, body), last))
-    return Conclusion(_all_hypotheses(premises), goal)
+    return Conclusion(_all_hypotheses(premises), goal, frozenset(norm.used))
 
 
 def _block_sum(premises: Sequence[Theorem], rows: Term, columns: Term, body: Term) -> Conclusion:
@@ -700,7 +703,7 @@ def _block_sum(premises: Sequence[Theorem], rows: Term, columns: Term, body: Ter
     position = T.add(T.mul(T.bound(1), columns), T.bound(0))
     inner = T.instantiate(T.lift(body, 2, 1), (position,))
     goal = T.eq(T.total(T.mul(rows, columns), body), T.total(rows, T.total(columns, inner)))
-    return Conclusion(_all_hypotheses(premises), goal)
+    return Conclusion(_all_hypotheses(premises), goal, frozenset(norm.used))
 
 
 def _block_forall(premises: Sequence[Theorem], goal: Term, columns: int) -> Conclusion:

@@ -393,3 +393,19 @@ def test_the_list_of_rules_is_closed() -> None:
         "linear-combination", "modus-ponens", "not-conj", "not-forall", "not-implies",
         "not-le", "order", "specialise", "unroll", "witness",
     ]  # fmt: skip
+
+
+def test_evaluations_of_side_conditions_are_listed():
+    """That exp(log n) is a size takes exp(log x) = x, though the conclusion does not show it."""
+    n = T.var("n", "dim")
+    size = T.fn("exp", T.fn("log", n))
+    k = T.var("k", "nat")
+    everywhere = infer("generalise", [infer("order", [], T.le(ZERO, k), 0, ())], k)
+    assert everywhere.axioms == frozenset()
+    at = infer("specialise", [everywhere], size)
+    assert at.axioms == {"exp-log"}
+    some = T.exists(k, T.le(ZERO, k))
+    assert infer("witness", [at], some, size).axioms == {"exp-log"}
+    body = T.apply("f", T.bound(0))
+    assert infer("unroll", [], "sum", size, body).axioms == {"exp-log"}
+    assert infer("block-sum", [], size, n, body).axioms == {"exp-log"}
