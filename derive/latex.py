@@ -34,6 +34,8 @@ _GREEK_NAMES: Final = """
 GREEK: Final = frozenset(_GREEK_NAMES.split())
 
 _MOD, _ADD, _SUM, _MUL, _POW, _ATOM = 0, 1, 2, 3, 4, 5
+_SLASH: Final = _SUM
+"""A quotient with a slash: a term of a sum, and never a factor without parentheses."""
 
 
 def latex(t: Term) -> str:
@@ -92,9 +94,16 @@ def _script(s: str) -> str:
 
 
 class _Printer:
-    def __init__(self, taken: frozenset[str], depth: int = 0) -> None:
+    """`script` is set inside sub- and superscripts, where fractions would be too small to read."""
+
+    def __init__(self, taken: frozenset[str], depth: int = 0, *, script: bool = False) -> None:
         self.taken = taken
         self.depth = depth
+        self.script = script
+
+    def scripted(self, t: Term) -> str:
+        """A term in a sub- or superscript, with its quotients written with a slash."""
+        return _Printer(self.taken, self.depth, script=True).term(t)
 
     # ------------------------------------------------------------------ names
 
@@ -121,7 +130,7 @@ class _Printer:
             letter = inner.letter(size, sort)
             names.append(letter)
             values.append(T.var(letter, "fin", size) if size is not None else T.var(letter, sort))
-            inner = _Printer(inner.taken | {letter}, self.depth + 1)
+            inner = _Printer(inner.taken | {letter}, self.depth + 1, script=self.script)
         return T.instantiate(body, values), names, inner
 
     # ------------------------------------------------------------------ terms
@@ -133,7 +142,7 @@ class _Printer:
     def _term(self, t: Term) -> tuple[str, int]:
         match t.op:
             case "num":
-                return _number(t.data)
+                return _number(t.data, slash=self.script)
             case "var":
                 return name(t.data[0]), _ATOM
             case "add":
@@ -155,7 +164,7 @@ class _Printer:
             case "det":
                 body, (a, b), inner = self.open(t.children[1], (t.children[0],) * 2)
                 entry = _fenced(inner.term(body), "[]")
-                return rf"\det{entry}_{{{a},{b}<{self.term(t.children[0])}}}", _ATOM
+                return rf"\det{entry}_{{{a},{b}<{self.scripted(t.children[0])}}}", _ATOM
             case "E":
                 return self._expectation(t.children[0]), _ATOM
             case _:
@@ -189,11 +198,14 @@ class _Printer:
         numerator = numerator or [T.ONE]
         if not sign and not denominator and len(numerator) == 1:
             return self._term(numerator[0])
+        if denominator and self.script and not _reaches(*numerator, *denominator):
+            top, bottom = self._juxtapose(numerator, _MUL), self._juxtapose(denominator, _POW)
+            return f"{sign}{top}/{bottom if len(denominator) == 1 else _fenced(bottom)}", _SLASH
         if denominator:
             top, bottom = self._juxtapose(numerator), self._juxtapose(denominator)
             return rf"{sign}\frac{{{top}}}{{{bottom}}}", _MUL
-        reaches = any(f.op in ("sum", "prod") for f in numerator)
-        return sign + self._juxtapose(numerator, _MUL), _SUM if reaches else _MUL
+        alone = _SLASH if self.script else _MUL
+        return sign + self._juxtapose(numerator, alone), _SUM if _reaches(*numerator) else _MUL
 
     def _juxtapose(self, factors: list[Term], alone: int = 0) -> str:
         """Factors side by side; sums and products last, since they reach to the right.
@@ -219,6 +231,8 @@ class _Printer:
             return self._term(base)
         if e < 0:
             below = base if e == -1 else T.power(base, -e)
+            if self.script:
+                return f"1/{self.term(below, _POW)}", _SLASH
             return rf"\frac{{1}}{{{self.term(below)}}}", _MUL
         if base.op == "fn" and base.data in ("sin", "cos"):
             inside = _fenced(self.term(base.children[0]))
@@ -242,10 +256,11 @@ class _Printer:
                 return rf"\left\lfloor {args[0]} \right\rfloor", _ATOM
             case "exp":
                 short = len(args[0]) < 24 and r"\sum" not in args[0]
-                text = f"e^{{{args[0]}}}" if short else rf"\exp{_fenced(args[0])}"
-                return text, _POW
+                if short:
+                    return f"e^{{{self.scripted(t.children[0])}}}", _POW
+                return rf"\exp{_fenced(args[0])}", _POW
             case "rpow":
-                return f"{self._base(t.children[0])}^{{{args[1]}}}", _POW
+                return f"{self._base(t.children[0])}^{{{self.scripted(t.children[1])}}}", _POW
             case "mod":
                 a, n = (self.term(c, _MUL) for c in t.children)
                 return rf"{a} \bmod {n}", _MOD
@@ -266,7 +281,7 @@ class _Printer:
         a, b = sorted(t.children, key=lambda c: c.op == "num")
         if all(c.op in ("var", "num") for c in t.children):
             gap = "," if T.ZERO in t.children or T.ONE in t.children else r"\,"
-            return rf"\delta_{{{self.term(a)}{gap}{self.term(b)}}}"
+            return rf"\delta_{{{self.scripted(a)}{gap}{self.scripted(b)}}}"
         return _fenced(f"{self.term(a)}={self.term(b)}", "[]")
 
     def _big(self, t: Term) -> str:
@@ -287,8 +302,8 @@ class _Printer:
             rest, last = T.add(*size.children[:-1]), T.add(size.children[-1], T.num(-1))
             shift = literal(Normaliser().poly(last))
             if shift is not None:
-                return self.term(rest if shift == 0 else T.add(rest, T.num(shift)))
-        return f"{self.term(size)}-1"
+                return self.scripted(rest if shift == 0 else T.add(rest, T.num(shift)))
+        return f"{self.scripted(size)}-1"
 
     def _expectation(self, x: Term, law: str = "") -> str:
         if x.op == "pow" and x.data == 2 and x.children[0].op == "add":
@@ -303,14 +318,15 @@ class _Printer:
         head = t.data
         base = name(str(head.head))
         if not head.arities:
-            arguments = [self.term(c) for c in t.children]
-            return base + _fenced(*arguments) if _is_value(t) else _indexed(base, arguments)
+            if _is_value(t):
+                return base + _fenced(self.term(t.children[0]))
+            return _indexed(base, [self.scripted(c) for c in t.children])
         own = head.own_scalars
-        out = _indexed(base, [self.term(c) for c in t.children[:own]])
+        out = _indexed(base, [self.scripted(c) for c in t.children[:own]])
         at = own
         for slot in head.derivatives:
             count = head.arities[slot]
-            below = ",".join(self.term(c) for c in t.children[at : at + count])
+            below = ",".join(self.scripted(c) for c in t.children[at : at + count])
             out = rf"\partial_{{{below}}} {out}"
             at += count
         return out + _fenced(", ".join(self._vectors(t)))
@@ -450,9 +466,14 @@ class _Printer:
 
     def _differentiable(self, p: Term) -> str:
         t = p.children[0]
-        own = [self.term(c) for c in t.children[: t.data.own_scalars]]
+        own = [self.scripted(c) for c in t.children[: t.data.own_scalars]]
         base = _indexed(name(str(t.data.head)), own)
         return rf"{base} \text{{ is differentiable at }} {', '.join(self._vectors(t))}"
+
+
+def _reaches(*factors: Term) -> bool:
+    """Whether one of the factors is a sum or product, which reaches as far as it can."""
+    return any(f.op in ("sum", "prod") for f in factors)
 
 
 def _covariance(t: Term) -> tuple[Term, Term] | None:
@@ -626,10 +647,12 @@ def _indexed(base: str, indices: list[str]) -> str:
     return f"{base}_{{{joined}}}"
 
 
-def _number(q: Fraction) -> tuple[str, int]:
+def _number(q: Fraction, *, slash: bool) -> tuple[str, int]:
     sign, above = "-" if q < 0 else "", _digits(abs(q.numerator))
     if q.denominator == 1:
         return sign + above, _ATOM if q >= 0 else _ADD
+    if slash:
+        return f"{sign}{above}/{_digits(q.denominator)}", _SLASH if q >= 0 else _ADD
     return rf"{sign}\frac{{{above}}}{{{_digits(q.denominator)}}}", _MUL if q >= 0 else _ADD
 
 

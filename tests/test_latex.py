@@ -14,10 +14,14 @@ from derive.language import (
     implies,
     index,
     less,
+    minus,
     natural,
+    over,
     positive,
+    power,
     random_tensor,
     real,
+    sequence,
     tensor,
     times,
     total,
@@ -104,3 +108,40 @@ def test_the_numbers_that_a_formula_is_about() -> None:
         r"p, q \in \mathbb{R};\ i < d_{\text{model}}"
     )
     assert ranges(T.forall(k, T.eq(k, k))) == ""
+
+
+def test_quotients_in_scripts_have_a_slash():
+    d, k = dim("d_model"), natural("k")
+    z = sequence("z")
+    for exponent, script in (
+        (2 * x / d, r"2\,x/d_{\text{model}}"),
+        (x / (2 * d), r"x/(2\,d_{\text{model}})"),
+        ((x + y) / d, r"(x+y)/d_{\text{model}}"),
+        (1 / (x + y), "1/(x+y)"),
+        (-sp.Rational(1, 3) * x, "-x/3"),
+    ):
+        assert printed(equal(power(10000, exponent), y)) == f"10000^{{{script}}} = y"
+    assert printed(equal(sp.exp(x / 2), y)) == "e^{x/2} = y"
+    assert printed(equal(z[sp.floor(k / 2)], y)) == (
+        r"z_{\left\lfloor k/2 \right\rfloor} = y"
+    )  # fmt: skip
+
+
+def test_a_quotient_with_a_slash_is_one_factor():
+    d = dim("d")
+    for exponent, script in (
+        (times(x, over(y, d)), r"x\,(y/d)"),
+        (over(x, over(y, d)), "x/(y/d)"),
+        (over(over(x, y), d), "(x/y)/d"),
+        (power(over(x, d), 2), "(x/d)^{2}"),
+        (minus(x, over(y, d)), "x-y/d"),
+    ):
+        assert printed(equal(power(10, exponent), y)) == f"10^{{{script}}} = y"
+
+
+def test_what_reaches_to_the_right_stays_above_a_line():
+    n = dim("n")
+    z, i = tensor("z", n), index("i", n)
+    assert printed(equal(power(2, over(total(z[i], i), n)), y)) == (
+        r"2^{\frac{\sum_{t=0}^{n-1} z_{t}}{n}} = y"
+    )
