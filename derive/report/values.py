@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 _BARE_SUBSCRIPT: Final = re.compile(r"([A-Za-z])_([A-Za-z]{2,})")
 _MATH: Final = re.compile(r"[-+*/^()0-9A-Za-z.,; ]*")
@@ -37,21 +37,32 @@ def _equation(name: str, value: str) -> str:
 
 
 def _matrix(value: str) -> str | None:
-    """A list or a rectangular list of lists of numbers, as a row vector or a matrix."""
+    """A list of numbers as a row vector, lists of lists as a matrix, a list of matrices as such."""
     try:
         rows = json.loads(re.sub(r"(-?\d+(?:/\d+)?)", r'"\1"', value))
     except ValueError:
         return None
-    if not isinstance(rows, list) or not rows:
-        return None
+    return _array(rows) if isinstance(rows, list) and rows else None
+
+
+def _array(rows: list[Any]) -> str | None:
+    """None where the list is not rectangular, or holds something else than numbers."""
     if all(isinstance(entry, str) for entry in rows):
         return rf"\left({', '.join(rows)}\right)"
-    if not all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
+    if not all(isinstance(row, list) and row and len(row) == len(rows[0]) for row in rows):
         return None
-    if not all(isinstance(entry, str) for row in rows for entry in row):
+    if all(isinstance(entry, str) for row in rows for entry in row):
+        body = r" \\ ".join(" & ".join(row) for row in rows)
+        return rf"\left(\begin{{smallmatrix}} {body} \end{{smallmatrix}}\right)"
+    parts = [_array(row) for row in rows]
+    if None in parts or len({_shape(row) for row in rows}) > 1:
         return None
-    body = r" \\ ".join(" & ".join(row) for row in rows)
-    return rf"\left(\begin{{smallmatrix}} {body} \end{{smallmatrix}}\right)"
+    return rf"\left({', '.join(part for part in parts if part)}\right)"
+
+
+def _shape(rows: list[Any] | str) -> tuple[int, ...]:
+    """The lengths of the lists along their first entries."""
+    return (len(rows), *_shape(rows[0])) if isinstance(rows, list) and rows else ()
 
 
 def number(value: float) -> str:

@@ -120,3 +120,17 @@ def test_formulas_that_tex_would_misread_are_refused(latex: str) -> None:
 
 def test_the_indicator_one_is_bold() -> None:
     assert "".join(tokenize(r"\mathbb{1} \mathbb 1")) == r"\mathbf{1} \mathbf{1}"
+
+
+def test_a_list_of_matrices_shows_its_matrices() -> None:
+    first, second = (
+        rf"\left(\begin{{smallmatrix}} {body} \end{{smallmatrix}}\right)"
+        for body in (r"1 \\ 0", r"0 \\ 1/2")
+    )
+    value = "[[[1], [0]], [[0], [1/2]]]"
+    assert assignment({"W": value}) == rf"$W = \left({first}, {second}\right)$"
+
+
+@pytest.mark.parametrize("value", ["[[[1, 2]], [[1]]]", "[[1], [[2]]]", "[[1, 2], [3]]", "[[]]"])
+def test_a_list_that_is_no_array_is_shown_as_it_is(value: str) -> None:
+    assert assignment({"W": value}) == f"$W =$ {value}"
