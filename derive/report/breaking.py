@@ -12,6 +12,7 @@ from typing import Final
 
 from derive.report.costs import (
     LINE_COST,
+    LINKS,
     break_costs,
     depths,
     first_clause,
@@ -25,6 +26,9 @@ _OVERFLOW_COST: Final = 400.0
 _SLACK_COST: Final = 8.0
 _LONELY_EM: Final = 4.5
 _LONELY_COST: Final = 4.0
+_LONELY_FACTOR_COST: Final = 40.0
+"""For a short last line, and for a single term or factor on any line but the first."""
+
 _HANGING_COST: Final = 12.0
 _LONGEST_LEFT_SIDE: Final = 0.40
 """Share of the line that the left side may take before relations stop being aligned with it."""
@@ -123,11 +127,17 @@ class _Layout:
         em = self._indent(start) + self._ends_em[end] - self._ends_em[start]
         if em > self._room:
             return LINE_COST + _OVERFLOW_COST * (1.0 + em - self._room)
+        lonely = start > 0 and em - self._indent(start) < _LONELY_EM
+        cost = LINE_COST + (_LONELY_FACTOR_COST if lonely and self._goes_on(start) else 0.0)
         if end == len(self._pieces):
-            lonely = start > 0 and em - self._indent(start) < _LONELY_EM
-            return LINE_COST + (_LONELY_COST if lonely else 0.0)
+            return cost + (_LONELY_COST if lonely else 0.0)
         slack = 1.0 - em / self._room
-        return LINE_COST + _SLACK_COST * slack * slack
+        return cost + _SLACK_COST * slack * slack
+
+    def _goes_on(self, start: int) -> bool:
+        """Whether the line starts inside a side of a relation."""
+        outside = self._starts_clause(start) or follows(self._pieces, start, Kind.QUANTIFIER)
+        return self._pieces[start].kind not in LINKS and not outside
 
     def broken(self) -> Broken:
         left_em = self._ends_em[self._anchor]

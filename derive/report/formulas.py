@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
+from itertools import pairwise
+from math import ceil
 from typing import Final
 
 from derive.report.breaking import Broken, Line, break_lines
@@ -13,16 +15,17 @@ from derive.report.pieces import SPACES, Kind, Piece, source_of, width
 from derive.report.reading import read
 
 
-def displayed(latex: str, room: float) -> list[str]:
-    """The formula in blocks of lines that fit into `room` em; one block unless it is very long.
+def displayed(latex: str, room: float, most: int = MAX_LINES) -> list[str]:
+    """The formula in blocks of lines that fit into `room` em; one block if `most` lines suffice.
 
     A single piece wider than `room` is left as it is: ``\fitmath`` scales it down.
     """
     broken = break_lines(read(latex), room)
     if len(broken.lines) == 1:
         return [source_of(broken.lines[0].pieces)]
-    starts = range(0, len(broken.lines), MAX_LINES)
-    return [_aligned(broken, start, broken.lines[start : start + MAX_LINES]) for start in starts]
+    blocks = ceil(len(broken.lines) / most)
+    ends = [len(broken.lines) * k // blocks for k in range(blocks + 1)]
+    return [_aligned(broken, a, broken.lines[a:b]) for a, b in pairwise(ends)]
 
 
 def single_relation(latex: str) -> tuple[str, str, str] | None:

@@ -20,7 +20,9 @@ NOTE_SHARE: Final = 0.48
 """Shares for a formula and a note: hypotheses and axioms, where more is to be said."""
 
 MAX_LINES: Final = 14
-"""A formula of more lines than this is set in several blocks, so that a page can end between."""
+MAX_ROW_LINES: Final = 7
+"""A formula of more lines than this is set in several blocks, so that a page can end between:
+blocks of a display are centred one by one, those of a row stand below one another."""
 
 DISPLAY_EM: Final = 0.96 * TEXT_WIDTH_PT / 10
 FORMULA_EM: Final = 0.96 * FORMULA_SHARE * TEXT_WIDTH_PT / 10

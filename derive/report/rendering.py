@@ -197,10 +197,19 @@ def render_claim(claim: Claim) -> str:
             set_code(claim.code),
             _places(claim.places),
         )
-        return "\n\n".join([head, *[_block(block) for block in claim.blocks]])
+        return "\n\n".join([head, *_opening(claim.blocks)])
     except ReportError as error:
         error.locate(f"claim {claim.code}")
         raise
+
+
+def _opening(blocks: tuple[Block, ...]) -> list[str]:
+    """The blocks, with what comes first, up to the source, kept on one page."""
+    texts = [_block(block) for block in blocks]
+    first = next((k for k, b in enumerate(blocks) if isinstance(b, Paragraph) and b.code), None)
+    if first is None:
+        return texts
+    return [r"\begin{opening}", *texts[: first + 1], r"\end{opening}", *texts[first + 1 :]]
 
 
 def _block(block: Block) -> str:
@@ -300,7 +309,8 @@ def _beside(tag: str, latex: str, text: str, narrow: tuple[str, float]) -> str:
     name, room = narrow
     if not fits(latex, room):
         name, room = (f"wide{name}", layout.WIDE_EM)
-    first, *others = [command("fitmath", block) for block in displayed(latex, room)]
+    blocks = displayed(latex, room, layout.MAX_ROW_LINES)
+    first, *others = [command("fitmath", block) for block in blocks]
     return "\n".join(
         [
             command(name, escape(tag), first, text),

@@ -219,6 +219,15 @@ def test_the_last_term_does_not_stand_alone() -> None:
         assert width(break_lines(read(formula), room).lines[-1].pieces) > 4.0
 
 
+def test_no_short_term_stands_alone_inside_a_side() -> None:
+    row = r"\sum_{b=0}^{d-1} V_{j\,b}\,X_{b}+b_{j}"
+    layer = rf"\left(\sum_{{j=0}}^{{d-1}} W_{{a\,j}}\,\max\left(0, {row}\right)+c_{{a}}\right)"
+    formula = rf"\left|{layer}-{layer}\right| \le " + "+".join(["K_{1}\\,X_{1}"] * 6)
+    for room in (14.0, 15.0, 16.0, 17.0, 18.0, 19.0):
+        for line in lines_at(formula, room)[1:]:
+            assert not re.fullmatch(r"\+ c_\{a\}[^=<]{0,20}", line)
+
+
 def test_sums_stay_together() -> None:
     formula = r"T = \sum_{i=0}^{h-1} \;\sum_{t=0}^{n-1} \;\left(x_{t}+y_{i}+z_{i}\right)"
     for room in (10.0, 11.0, 12.0):
@@ -260,6 +269,16 @@ def test_very_long_formulas_come_in_blocks() -> None:
     assert len(blocks) > 3
     assert all(block.startswith(r"\begin{aligned}[t]") for block in blocks)
     assert all(block.splitlines()[1].startswith(r"\phantom{y}") for block in blocks[1:])
+
+
+def test_blocks_of_one_formula_are_about_equally_long() -> None:
+    latex = "y = " + " + ".join(f"x_{{{i}}}" for i in range(60))
+    (whole,) = displayed(latex, 14.0, 99)
+    lines = whole.count("\n") - 1
+    most = lines - 1
+    first, second = (block.count("\n") - 1 for block in displayed(latex, 14.0, most))
+    assert first + second == lines
+    assert second - first in (0, 1)
 
 
 def test_long_text_breaks_between_words() -> None:

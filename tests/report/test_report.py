@@ -97,6 +97,14 @@ def test_every_field_of_a_result_appears(tmp_path: Path) -> None:
         assert shown in text
 
 
+def test_a_page_may_not_end_between_statement_and_source(tmp_path: Path) -> None:
+    claim = text_of([MARKED], tmp_path).split(r"\topic{")[-1]
+    opening = claim[claim.index(r"\begin{opening}") : claim.index(r"\end{opening}")]
+    for shown in ("M_{1001}", "M_{1018}", "markSays"):
+        assert shown in opening
+    assert "M_{1002}" not in opening
+
+
 def test_the_marked_result_leaves_no_field_at_its_default() -> None:
     bare = Result("", "", "", MARKED.source, "", Verdict.PROVED, Verdict.PROVED)
     for field in fields(Result):
