@@ -91,7 +91,11 @@ def set_code(name: str) -> str:
 
 
 def breakable(name: str, longest: int) -> str:
-    """A name with places where a line may end: behind separators, and in what is longer."""
+    """A name with places where a line may end: none in a short one, else behind separators, and in
+    what is longer.
+    """
+    if len(name) <= longest:
+        return escape(name)
     runs = [
         run[start : start + longest]
         for run in _AFTER_SEPARATOR.split(name)
