@@ -131,7 +131,7 @@ def weight_mutations() -> tuple[Mutation, ...]:
 
 WEIGHTS = Claim(
     id="expansion/weights",
-    title="Weights of a layer with expansion factor r",
+    title="Weights of a layer with expansion factor $r$",
     source=source(
         "B34",
         "The factor 4 balances cost, size and expressive power. Beyond the note: the number of "
@@ -196,7 +196,7 @@ def operation_mutations() -> tuple[Mutation, ...]:
 
 OPERATIONS = Claim(
     id="expansion/operations",
-    title="Operations of a layer with expansion factor r",
+    title="Operations of a layer with expansion factor $r$",
     source=source(
         "B34",
         "The factor 4 balances cost, size and expressive power. Beyond the note: the "

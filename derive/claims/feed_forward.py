@@ -1077,7 +1077,7 @@ EQUIVARIANCE = Claim(
     ),
     given=(ONE_HOT,),
     proof=prove_equivariance,
-    twin=Twin("FFN(PX) against P FFN(X)", twin_equivariance),
+    twin=Twin(r"$\mathrm{FFN}(PX)$ against $P\,\mathrm{FFN}(X)$", twin_equivariance),
     mutations=equivariance_mutations,
     remark="Attention without a mask is equivariant as well, and not position-wise: the converse "
     "fails.",

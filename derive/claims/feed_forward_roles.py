@@ -700,7 +700,10 @@ def input_mutations() -> tuple[Mutation, ...]:
             counterexample=Example(
                 {d: 2, a: 0, x: [3, -3], attention: [0, 0], epsilon: 16, root: 5, own_root: 4}
             ),
-            twin=Twin("LN(o) against LN(x + o)", lambda rng: twin_input(rng, kept=0.0)),
+            twin=Twin(
+                r"$\mathrm{LN}(o)$ against $\mathrm{LN}(x + o)$",
+                lambda rng: twin_input(rng, kept=0.0),
+            ),
         ),
     )
 
@@ -723,7 +726,7 @@ INPUT = Claim(
         {d: 2, x: [1, -1], attention: [0, 0], gain: [1, 1], offset: [0, 0], epsilon: 3, root: 2}
     ),
     correction=Correction(equal(total(normalised(a), a), 0), prove_centred),
-    twin=Twin("LN(x + o) against o, and its sums", twin_input),
+    twin=Twin(r"$\mathrm{LN}(x + o)$ against $o$, and its sums", twin_input),
     mutations=input_mutations,
     remark="Both orders of a block have the residual sum and a normalisation in between. With gain "
     "1 and offset 0 the entries of what the network receives add up to 0, which those of the "

@@ -233,7 +233,7 @@ FOUR_TIMES = Claim(
         implies(injective, at_most(times(2, d), f)), far_out.needs_two_for_each
     ),
     twin=Twin(
-        "inputs that random layers with 2d-1 units do not tell apart, recovered with 2d units",
+        "inputs that random layers with $2d-1$ units do not tell apart, recovered with $2d$ units",
         twin_collision,
     ),
     mutations=number_mutations,

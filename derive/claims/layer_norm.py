@@ -1430,7 +1430,7 @@ AFFINE = Claim(
     given=(Given(less(0, s), r"the divisor, in either form"), UPSTREAM, SMOOTH_LOSS),
     proof=prove_affine,
     defined=defined,
-    twin=Twin("complex steps by x, gamma and beta", twin_affine),
+    twin=Twin(r"complex steps by $x$, $\gamma$ and $\beta$", twin_affine),
     remark=r"For several tokens the contributions of all rows are added up.",
     expected=Verdict.PROVED,
 )  # fmt: skip

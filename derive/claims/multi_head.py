@@ -747,7 +747,7 @@ BY_MAPS = Claim(
     statement=forall([t, o], equal(output, by_maps)),
     given=(VALUES, HEADS, CONCAT),
     proof=prove_by_maps,
-    twin=Twin("output of the layer against the sum of A V C over the heads", twin_by_maps),
+    twin=Twin("output of the layer against the sum of $A V C$ over the heads", twin_by_maps),
     mutations=by_maps_mutations,
     expected=Verdict.PROVED,
     remark=r"$\mathrm{Concat}\,W^O = \sum_i A^{(i)} V C_i$ with $C_i = W_i^V W_i^O$, for any "

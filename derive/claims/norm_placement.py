@@ -447,8 +447,8 @@ PRE_JACOBIAN = Claim(
     twin=Twin("`pre_norm` around a tanh branch, by its vjp and by complex steps",
               twin_pre_jacobian),
     mutations=pre_mutations,
-    remark=r"The derivative of the branch is taken at LayerNorm(x), not at $x$; the identity "
-    r"stands outside of it.",
+    remark=r"The derivative of the branch is taken at $\mathrm{LayerNorm}(x)$, not at $x$; the "
+    r"identity stands outside of it.",
     expected=Verdict.PROVED,
 )  # fmt: skip
 

@@ -1560,7 +1560,7 @@ def twin_best(_rng: np.random.Generator) -> list[Trial]:
 
 BEST = Claim(
     id="operation-counts/same-order-sharp",
-    title="No smaller factor than 7/4 will do",
+    title="No smaller factor than $7/4$ will do",
     source=source(
         "A14",
         r"The cost is of the same order; with as many heads as columns and many tokens the factor "

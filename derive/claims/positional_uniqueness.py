@@ -310,7 +310,7 @@ def real_collision(width: int) -> Claim:
         counterexample=common_period(width),
         twin=UNIQUE_REAL.twin,
         expected=Verdict.REFUTED,
-        remark="All frequencies are powers of 1/10 at this width.",
+        remark="All frequencies are powers of $1/10$ at this width.",
     )
 
 

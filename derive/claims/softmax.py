@@ -392,7 +392,7 @@ ENTRIES = Claim(
     given=(WEIGHTS, JACOBIAN),
     proof=prove_entries,
     twin=Twin(
-        "entries of the Jacobian against its diagonal and 1/4", twin_entries, tolerance=1e-15
+        "entries of the Jacobian against its diagonal and $1/4$", twin_entries, tolerance=1e-15
     ),
     mutations=entries_mutations,
     expected=Verdict.PROVED,
