@@ -332,8 +332,10 @@ def _vit(k: Keys) -> Model:
 
 
 def _classes(k: Keys) -> int:
-    names = k.values.get("id2label")
-    if isinstance(names, dict) and names and "num_labels" not in k.values:
+    names = k.values.get("id2label") or {}
+    if not isinstance(names, dict):
+        raise k.fail(f"id2label is {short(names)}, not an object")
+    if names and "num_labels" not in k.values:
         return len(names)
     return k.size("num_labels", default=2)
 

@@ -86,6 +86,10 @@ def as_object(c: Count, *, explain: bool) -> dict[str, Any]:
             "components": {n: latex.latex(q.closed.term) for n, q in c.components.items()},
             "forward": latex.latex(c.forward.leading.closed.term),
             "training": latex.latex(c.training.leading.closed.term),
+            "operations": {
+                name: {kind: latex.latex(q.closed.term) for kind, q in found.kinds.items()}
+                for name, found in (("forward", c.forward), ("training", c.training))
+            },
             "kv_cache": latex.latex(c.cache.closed.term),
             "activations": latex.latex(c.activations.closed.term),
         },
@@ -144,7 +148,10 @@ def as_text(c: Count, where: str, style: Style, *, explain: bool) -> str:
     parts = [_title(c, where), _parameters(c, style)]
     if explain:
         parts += [_sizes(c, style), _shapes(c, style), _derivation(c, style)]
-    parts += [_costs(c, style), _memory(c, style), _conventions(c, style)]
+    parts.append(_costs(c, style))
+    if explain:
+        parts.append(_operations(c, style))
+    parts += [_memory(c, style), _conventions(c, style)]
     return "\n".join(line.rstrip() for part in parts for line in [*part, ""]).rstrip() + "\n"
 
 
@@ -252,6 +259,22 @@ def _costs(c: Count, style: Style) -> list[str]:
                 lines.append(_cost(c, f"  {_PLURALS[kind]}", q.number))
         lines.append(_cost(c, f"{name}, leading", found.leading.number))
     return [*lines, *_formula("forward, leading = ", c.forward.leading, style)]
+
+
+def _operations(c: Count, style: Style) -> list[str]:
+    lines = ["Operations of a sequence, closed forms"]
+    for name, found in (("forward", c.forward), ("training step", c.training)):
+        for kind, q in found.kinds.items():
+            if q.number:
+                lines.append(f"  {name}, {_PLURALS[kind]}")
+                lines += wrap_formula(
+                    "= " + style.math(latex.latex(q.closed.term)), "    ", "      ", WIDTH
+                )
+        lines.append(f"  {name}, leading")
+        lines += wrap_formula(
+            "= " + style.math(latex.latex(found.leading.closed.term)), "    ", "      ", WIDTH
+        )
+    return lines
 
 
 def _cost(c: Count, label: str, number: int) -> str:

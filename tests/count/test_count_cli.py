@@ -58,8 +58,28 @@ def test_operations_in_json(capsys, tmp_path) -> None:
     assert flops["training"]["per_sequence"]["leading"] == 3 * leading
     forward = flops["forward"]["per_sequence"]
     assert forward["exponential"] == 12 * 12 * 10 * 10
+    assert flops["training"]["per_token"]["leading"] == 3 * leading // 10
     kinds = [v for k, v in forward.items() if k not in ("total", "leading")]
     assert forward["total"] == sum(kinds)
+
+
+def test_operations_per_token_are_exact(capsys, tmp_path) -> None:
+    """Counted by hand: a layer of width 2 with one head and a network of width 3, 3 tokens."""
+    config = written(tmp_path, model_type="gpt2", n_embd=2, n_head=1, n_layer=1, n_positions=3,
+                     vocab_size=5, n_inner=3)  # fmt: skip
+    found = json.loads(printed(capsys, config, "--json", "-"))
+    forward, training = found["flops"]["forward"], found["flops"]["training"]
+    assert forward["per_sequence"] == {
+        "multiply": 36 + 48 + 18 + 9 + 18 + 36 + 30,  # norms, projections, scores, ..., head
+        "add": 6 + 45 + 24 + 24 + 9 + 6 + 12 + 12 + 18 + 18 + 15,
+        "subtract": 18, "divide": 36 + 9, "exponential": 9, "root": 9, "activation": 9,
+        "total": 474, "leading": 2 * (48 + 18 + 18 + 36 + 30),
+    }  # fmt: skip
+    assert forward["per_token"]["total"] == 158
+    assert training["per_sequence"]["add"] == 499
+    assert training["per_token"]["add"] == "499/3"
+    forms = found["closed_forms"]["operations"]
+    assert forms["forward"]["exponential"] == forms["training"]["exponential"] == r"n^{2}\,L\,h"
 
 
 def test_text(capsys, tmp_path) -> None:
@@ -81,6 +101,10 @@ def test_explain(capsys, tmp_path) -> None:
     assert "= 12 (4 · 768² + 4 · 768)" in out
     assert "= 28,348,416" in out
     assert "L of d_model × d_ff" in out
+    assert "forward, additions\n    = L (4n d_model² + 2n² d_model + 2n d_model d_ff - n h" in out
+    assert "training step, exponentials\n    = n² L h\n" in out
+    assert "subtractions\n    = 2n L d_model + n d_model\n" in out
+    assert "closed forms" not in printed(capsys, written(tmp_path, model_type="gpt2"))
     assert all(len(line) <= 80 for line in out.splitlines())
 
 

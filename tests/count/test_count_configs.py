@@ -220,6 +220,7 @@ def test_a_size_is_a_whole_number_from_1(kind: str, value: Any) -> None:
     ({"model_type": "mistral", "text_config": {"hidden_size": 8}}, "is not counted here"),
     ({"model_type": "mistral", "sliding_window": "4096"}, "not a whole number"),
     ({"model_type": "vit", "architectures": "ViTModel"}, "not a list of names"),
+    ({"model_type": "vit", "id2label": ["a"]}, "not an object"),
     ({"model_type": "gpt2", "architectures": [1]}, "not a list of names"),
 ])  # fmt: skip
 def test_what_is_refused(values: dict[str, Any], part: str) -> None:
