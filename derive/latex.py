@@ -22,7 +22,7 @@ LETTERS: Final = {
 }  # fmt: skip
 DEFAULT: Final = "ijklrstuabce"
 BY_SORT: Final = {
-    "real": "xyzuvw", "int": "klmrs", "nat": "lkmrs", "dim": "wnmrs", "tensor": "vwuMN",
+    "real": "xyzuvw", "int": "klmrs", "nat": "lkmrs", "dim": "wpqrs", "tensor": "vwuMN",
 }  # fmt: skip
 SETS: Final = {"real": r"\mathbb{R}", "int": r"\mathbb{Z}", "nat": r"\mathbb{N}",
                "dim": r"\mathbb{N}_{\ge 1}"}  # fmt: skip

@@ -6,7 +6,9 @@ from derive.convert import Converter
 from derive.kernel import terms as T
 from derive.language import (
     Expectation,
+    at_most,
     dim,
+    dims,
     equal,
     exists,
     forall,
@@ -144,4 +146,12 @@ def test_what_reaches_to_the_right_stays_above_a_line():
     z, i = tensor("z", n), index("i", n)
     assert printed(equal(power(2, over(total(z[i], i), n)), y)) == (
         r"2^{\frac{\sum_{t=0}^{n-1} z_{t}}{n}} = y"
+    )
+
+
+def test_a_bound_size_is_not_called_like_a_size_of_the_field():
+    a, b, c = dims("a b c")
+    text = printed(forall(a, forall(b, forall(c, at_most(a * b, a * b * c)))))
+    assert text.startswith(
+        r"\forall w \in \mathbb{N}_{\ge 1}:\ \forall p \in \mathbb{N}_{\ge 1}:\ \forall q \in"
     )
