@@ -68,7 +68,13 @@ def _gpt2(k: Keys) -> Model:
     old_name = ("n_ctx",) if "n_positions" not in k.values else ()  # the library ignores it
     context = k.size("n_positions", *old_name, "max_position_embeddings", default=1024)
     options = GptOptions(tied=k.flag("tie_word_embeddings", True))
-    return _gpt(k, families.gpt(options), width, count, k.optional_size("n_inner"), 50257, context)
+    inner = k.optional_size("n_inner")
+    scaled = k.flag("scale_attn_weights", True), k.flag("scale_attn_by_inverse_layer_idx", False)
+    notes = () if scaled == (True, False) else (_SCALED_ONCE,)
+    return _gpt(k, families.gpt(options), width, count, inner, 50257, context, notes)
+
+
+_SCALED_ONCE: Final = "operations: scores are scaled once, whatever the configuration says of it"
 
 
 def _gpt_heads(k: Keys) -> int:
@@ -86,7 +92,7 @@ def _openai_gpt(k: Keys) -> Model:
 
 def _gpt(
     k: Keys, found: Architecture, width: int, count: int, inner: int | None, words: int,
-    context: int,
+    context: int, notes: tuple[str, ...] = (),
 ) -> Model:  # fmt: skip
     values = {
         sizes.layers: k.size("n_layer", "num_hidden_layers", default=12),
@@ -94,7 +100,7 @@ def _gpt(
         sizes.d_ff: 4 * width if inner is None else inner,
         sizes.vocabulary: k.size("vocab_size", default=words),
     }  # fmt: skip
-    return _model(k, found, values, context, limited=True)
+    return _model(k, found, values, context, limited=True, notes=notes)
 
 
 def _opt(k: Keys) -> Model:
@@ -166,6 +172,7 @@ def _llama_values(k: Keys, default: _LlamaDefaults) -> tuple[dict[Term, int], in
     k.divides(("num_key_value_heads", shared), ("num_attention_heads", count))
     given = k.optional_size("head_dim")
     own = given or k.divides(("num_attention_heads", count), ("hidden_size", width))
+    _pairs(k, own)
     context = k.size("max_position_embeddings", default=default.context)
     return {
         sizes.layers: k.size("num_hidden_layers", default=default.layers),
@@ -173,6 +180,12 @@ def _llama_values(k: Keys, default: _LlamaDefaults) -> tuple[dict[Term, int], in
         sizes.d_ff: k.size("intermediate_size", default=default.inner),
         sizes.vocabulary: k.size("vocab_size", default=default.words),
     }, context  # fmt: skip
+
+
+def _pairs(k: Keys, width_of_head: int) -> None:
+    """Rotary positions turn the entries of a head pair by pair."""
+    if width_of_head % 2:
+        raise k.fail(f"a head is {width_of_head} wide, an odd number; rotary positions need pairs")
 
 
 def _llama(k: Keys) -> Model:
@@ -288,6 +301,7 @@ def _original(k: Keys) -> Model:
 
 def _palm(k: Keys) -> Model:
     values = _plain_values(k, "head_dim")
+    _pairs(k, values[sizes.d_k])
     found = families.palm(norm_parameters=k.flag("norm_parameters", False))
     return _model(k, found, values, k.size("max_position_embeddings", default=2048))
 

@@ -137,6 +137,15 @@ def test_a_window_that_is_not_counted_is_named(kind: str, more: Any, said: bool)
     assert ("as if no window" in notes(model_type=kind, **more)) is said
 
 
+@pytest.mark.parametrize(("more", "said"), [
+    ({}, False), ({"scale_attn_weights": True}, False), ({"scale_attn_weights": False}, True),
+    ({"scale_attn_by_inverse_layer_idx": True}, True),
+    ({"scale_attn_by_inverse_layer_idx": False}, False),
+])  # fmt: skip
+def test_a_scaling_that_is_not_counted_is_named(more: dict[str, Any], said: bool) -> None:
+    assert ("scores are scaled once" in notes(model_type="gpt2", **more)) is said
+
+
 @pytest.mark.parametrize(("more", "expected"), [
     ({"torch_dtype": "float32"}, 4), ({"dtype": "float32"}, 4), ({"dtype": "torch.float32"}, 4),
     ({"torch_dtype": None, "dtype": "float32"}, 4), ({"torch_dtype": "auto"}, 2),
@@ -220,6 +229,10 @@ def test_a_size_is_a_whole_number_from_1(kind: str, value: Any) -> None:
     ({"model_type": "mistral", "text_config": {"hidden_size": 8}}, "is not counted here"),
     ({"model_type": "mistral", "sliding_window": "4096"}, "not a whole number"),
     ({"model_type": "vit", "architectures": "ViTModel"}, "not a list of names"),
+    ({"model_type": "llama", "head_dim": 127}, "rotary positions need pairs"),
+    ({"model_type": "mistral", "hidden_size": 160}, "a head is 5 wide"),
+    ({**PALM, "head_dim": 255}, "rotary positions need pairs"),
+    ({"model_type": "gpt2", "scale_attn_weights": 1}, "not true or false"),
     ({"model_type": "vit", "id2label": ["a"]}, "not an object"),
     ({"model_type": "gpt2", "architectures": [1]}, "not a list of names"),
 ])  # fmt: skip
