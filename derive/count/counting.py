@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Final
 
-from derive.count import closed
+from derive.count import closed, sizes
 from derive.count.closed import Closed, Share
 from derive.count.description import KINDS, Architecture, Stage, Tensor, Work
 from derive.count.models import Model
@@ -140,8 +140,8 @@ def count(model: Model, chosen: Mapping[str, int] | None = None, bytes_each: int
           ) -> Count:  # fmt: skip
     """The count of a model; `chosen` gives lengths of sequences by name.
 
-    Raises ValueError for a length that the model does not have, or that its table of positions
-    does not reach.
+    Raises ValueError for a length that the model does not have, that its table of positions does
+    not reach, or that leaves experts without a token.
     """
     chosen = chosen or {}
     names = {str(x.data[0]): x for x in model.lengths}
@@ -154,4 +154,16 @@ def count(model: Model, chosen: Mapping[str, int] | None = None, bytes_each: int
                 f"{name} = {length}, but the table of positions ends at {model.context}"
             )
     lengths = {x: chosen.get(name, model.context) for name, x in names.items()}
+    if sizes.n in lengths and sizes.experts in model.values:
+        _tokens_for_all_experts(lengths[sizes.n], model.values)
     return Count(model, lengths, bytes_each or model.bytes)
+
+
+def _tokens_for_all_experts(n: int, values: Mapping[Term, int]) -> None:
+    """The gradient of an expert's matrix is a sum over its tokens, of which there has to be one."""
+    experts, active = values[sizes.experts], values[sizes.active_experts]
+    if n * active < experts:
+        raise ValueError(
+            f"n = {n} leaves some of {experts} experts without a token, which is not counted here; "
+            f"the smallest is n = {-(-experts // active)}"
+        )

@@ -227,7 +227,8 @@ def llama(options: LlamaOptions = LlamaOptions()) -> Architecture:
         "final norm: yes",
         "positions: rotary, without parameters",
         *(("feed-forward: E gated networks and a router; a token is sent to k of them; all are "
-           "in the total",) if o.mixture else
+           "in the total; in the backward pass every expert has at least one token",)
+          if o.mixture else
           ("feed-forward: gated, three matrices",)),
         _tying(o.tied),
     )  # fmt: skip

@@ -196,6 +196,17 @@ def test_usage(capsys, tmp_path, args, part) -> None:
     assert part in refused(capsys, *(config if a == "CONFIG" else a for a in args))
 
 
+def test_experts_without_a_token(capsys, tmp_path) -> None:
+    """An expert with no token has no sum over its tokens, and not one of -1 additions."""
+    config = written(tmp_path, model_type="mixtral", num_local_experts=7, num_experts_per_tok=2)
+    message = refused(capsys, config, "--set", "n=3")
+    assert "n = 3 leaves some of 7 experts without a token" in message
+    assert "the smallest is n = 4" in message
+    flops = json.loads(printed(capsys, config, "--set", "n=4", "--json", "-"))["flops"]
+    forward, training = (flops[x]["per_sequence"]["add"] for x in ("forward", "training"))
+    assert training > 2 * forward
+
+
 def test_a_refused_configuration_writes_nothing(capsys, tmp_path) -> None:
     out = tmp_path / "out.json"
     refused(capsys, written(tmp_path, model_type="rwkv"), "--json", str(out))
