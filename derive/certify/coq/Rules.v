@@ -394,7 +394,8 @@ Definition one_ := Num 1 1.
 Inductive axiom_name :=
   | AxInverse | AxSinAdd | AxCosAdd | AxPythagoras | AxCosOne | AxMaxRight
   | AxMaxLeft | AxMinLeft | AxMinRight | AxAbsNonneg | AxAbsNonpos | AxLogProduct
-  | AxLogTangent | AxExpIncreasing | AxFloorLower | AxFloorUpper | AxSinUpper | AxSinLower.
+  | AxLogTangent | AxExpIncreasing | AxFloorLower | AxFloorUpper | AxSinUpper | AxSinLower
+  | AxPiIrrational.
 Definition axiom (k : axiom_name) (ts : list tm) : option fm :=
   match k, ts with
   | AxInverse, [x] => Some (FImp (FNot (FEq x zero)) (FEq (Mul (Inv x) x) one_))
@@ -423,6 +424,8 @@ Definition axiom (k : axiom_name) (ts : list tm) : option fm :=
   | AxSinUpper, [x] => Some (FImp (FLe zero x) (FLe (Fn Fsin x) x))
   | AxSinLower, [x] =>
       Some (FImp (FLe zero x) (FLe (Add x (Opp (Mul (Pow x 3) (Inv (Num 6 1))))) (Fn Fsin x)))
+  | AxPiIrrational, [m; n] =>
+      Some (FImp (FAnd (FInt m) (FAnd (FInt n) (FEq m (Mul Pi n)))) (FEq n zero))
   | _, _ => None
   end.
 

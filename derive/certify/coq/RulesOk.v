@@ -1,6 +1,7 @@
 (** Every rule gives a sequent that holds. *)
 Require Import ZArith QArith Qreals Lia Lra FunctionalExtensionality Bool Classical.
 From Derive Require Import Prelude Sums Terms Poly Signs Normal NormalOk Rules.
+From Derive Require Niven.
 Close Scope Q_scope.
 Open Scope R_scope.
 
@@ -1206,5 +1207,6 @@ Proof.
   - apply floor_bounds.
   - intros L. now apply sin_below.
   - intros L. exact (sin_above a L).
+  - intros (M & N & Q). now apply (Niven.pi_irrational a b).
 Qed.
 End Sound.
