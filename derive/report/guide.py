@@ -66,7 +66,7 @@ def guide(results: Sequence[Result]) -> tuple[Block, ...]:
     formulas = "\n".join(_formulas(results))
     signs = tuple((sign, text) for when, sign, text in _SIGNS if re.search(when, formulas))
     used = {step.rule for result in results for step in _steps(result)}
-    rules = tuple((f"`{name}`", _in_words(name)) for name in RULES if name in used)
+    rules = tuple((f"`{name}`", rule_in_words(name)) for name in RULES if name in used)
     blocks: list[Block] = [Paragraph(label, text) for label, text in _PARTS]
     if signs:
         blocks.append(Glossary("Signs", signs))
@@ -87,7 +87,7 @@ def _formulas(results: Sequence[Result]) -> Iterator[str]:
         yield from (step.latex for step in _steps(result))
 
 
-def _in_words(rule: str) -> str:
+def rule_in_words(rule: str) -> str:
     """The first paragraph of the rule's docstring in the kernel."""
     text = " ".join((RULES[rule].__doc__ or "").strip().split("\n\n")[0].split())
     return text.replace("<=", "≤").replace("|-", "⊢").replace("`", "")

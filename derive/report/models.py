@@ -91,3 +91,15 @@ def _shares(found: Sequence[Answer]) -> Bars:
         "a share below it, gated networks and many experts above it."
     )
     return Bars(caption, tuple(bars), Bar("two thirds", 667))
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """The texts of the table and of the closed forms, and where each stands."""
+    from derive.count.published import answers
+
+    for a in answers():
+        where = f"{a.family}, {a.name}"
+        for text in (a.family, a.name, a.source, a.text, a.in_short, *a.reasons, *a.conventions):
+            yield text, where
+        if a.readings:
+            yield a.readings[0].count.architecture.title, where

@@ -12,7 +12,7 @@ from derive.places import Place, places_of, whole
 from derive.report.model import Anchor, Document, Fault, Link, Passage
 from derive.result import Result
 
-_TITLES: Final = {
+TITLES: Final = {
     DERIVATIONS: "The note of derivations: attention, positions, feed-forward network, residuals",
     NUMERIC: "The implementation in `numeric`: its gradients",
     INTERVIEW: "The note of interview questions: scaling, heads, averages, feed-forward network",
@@ -46,7 +46,7 @@ def _document(document: str, keyed: Keyed, *, complete: bool) -> Document:
     faults = errata_of(document, links.keys(), complete=complete)
     return Document(
         key=_key("note", document),
-        title=_TITLES.get(document, f"`{document}`"),
+        title=TITLES.get(document, f"`{document}`"),
         code=document,
         passages=tuple(passage for passage in passages if passage.links),
         faults=tuple(_fault(erratum, links) for erratum in faults),

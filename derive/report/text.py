@@ -20,7 +20,7 @@ from derive.report.formulas import inline
 
 _DOLLAR: Final = re.compile(r"(?<!\\)\$")
 _AFTER_SEPARATOR: Final = re.compile(r"(?<=[-_./:])(?=[^-_./:])")
-_CODE: Final = re.compile(r"`([^`]+)`|\b([A-Za-z]\w*_\w+)\b")
+_CODE: Final = re.compile(r"`([^`]+)`|\b([A-Za-z]\w*_\w+)\b", re.ASCII)
 
 
 class Span(Enum):
