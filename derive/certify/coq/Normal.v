@@ -276,10 +276,13 @@ Definition pinv (c : ctx) (p : poly) : poly :=
   | _ => pscale (Qinv (lead p)) (patom (Inv (to_tm (monic p))))
   end.
 
-Definition log_of (cm : Q * mono) : option (Z * tm) :=
+(** q ln x as z ln x and the rest: z is the whole part of q towards 0 *)
+Definition log_of (cm : Q * mono) : option (Z * tm * poly) :=
   match cm with
   | (q, ([], [(Fn Fln x, 1%nat)])) =>
-      if Pos.eqb (Qden (Qred q)) 1 then Some (Qnum (Qred q), x) else None
+      let z := Z.quot (Qnum q) (Zpos (Qden q)) in
+      let r := Qred (q - inject_Z z) in
+      Some (z, x, if Qeq_bool r 0 then [] else [(r, snd cm)])
   | _ => None
   end.
 Definition pzpow (c : ctx) (p : poly) (z : Z) : poly :=
@@ -294,8 +297,9 @@ Fixpoint exp_parts (c : ctx) (p : poly) : poly * poly :=
   | cm :: r =>
       let (out, rest) := exp_parts c r in
       match log_of cm with
-      | Some (z, x) =>
-          if is_pos (sgn K c x) then (pmul (pzpow c (N c x) z) out, rest) else (out, cm :: rest)
+      | Some (z, x, part) =>
+          if is_pos (sgn K c x) then (pmul (pzpow c (N c x) z) out, part ++ rest)
+          else (out, cm :: rest)
       | None => (out, cm :: rest)
       end
   end.

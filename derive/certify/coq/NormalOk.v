@@ -456,16 +456,27 @@ Proof.
     rewrite exp_Ropp. f_equal. now apply Rpower_pow.
 Qed.
 
-Lemma log_of_ok : forall q m z x w e, log_of (q, m) = Some (z, x) ->
-  Q2R q * meval m w e = IZR z * ln (tv x w e).
+Lemma log_of_ok : forall q m z x r w e, log_of (q, m) = Some (z, x, r) ->
+  Q2R q * meval m w e = IZR z * ln (tv x w e) + peval r w e.
 Proof.
-  intros q [ss fs] z x w e H. unfold log_of in H.
+  intros q [ss fs] z x r w e H. unfold log_of in H.
   destruct ss; [|discriminate]. destruct fs as [|[t k] [|? ?]]; try discriminate;
     [|destruct t; try discriminate; destruct f; try discriminate; destruct k as [|[|k]]; discriminate].
   destruct t; try discriminate. destruct f; try discriminate.
-  destruct k as [|[|k]]; try discriminate.
-  destruct (Pos.eqb (Qden (Qred q)) 1) eqn:D; [|discriminate]. injection H as <- <-.
-  unfold Poly.meval. simpl. rewrite (Q2R_den1 q D). unfold Poly.tv. simpl. ring.
+  destruct k as [|[|k]]; try discriminate. cbn [snd] in H. injection H as <- <- <-.
+  set (z := Z.quot _ _). set (part := Qred (q - inject_Z z)).
+  assert (Q2R part = Q2R q - IZR z) as R0.
+  { unfold part. rewrite Q2R_red, Qreals.Q2R_minus. f_equal. unfold Q2R, inject_Z. simpl. field. }
+  clearbody part z. unfold Poly.meval. simpl. unfold Poly.tv.
+  destruct (Qeq_bool part 0) eqn:Z0.
+  - apply Qeq_bool_iff, Qreals.Qeq_eqR in Z0. rewrite R0 in Z0. unfold Q2R in Z0 at 2. simpl in *.
+    replace (Q2R q) with (IZR z) by lra. ring.
+  - simpl. rewrite R0. unfold Poly.meval. simpl. unfold Poly.tv. simpl. ring.
+Qed.
+
+Lemma peval_app : forall p q w e, peval (p ++ q) w e = peval p w e + peval q w e.
+Proof.
+  intros p q w e. induction p as [|cm p IH]; simpl; [ring|]. destruct cm. rewrite IH. ring.
 Qed.
 
 Lemma exp_parts_ok : forall c p out rest w e, okc c w e -> exp_parts K N c p = (out, rest) ->
@@ -477,10 +488,11 @@ Proof.
     assert ((o, (q, m) :: r) = (out, rest) ->
       exp (peval ((q, m) :: p) w e) = peval out w e * exp (peval rest w e)) as D.
     { intros X. injection X as <- <-. cbn [Poly.peval]. rewrite !exp_plus, IH. ring. }
-    destruct (log_of (q, m)) as [[z x]|] eqn:L; [|auto].
+    destruct (log_of (q, m)) as [[[z x] part]|] eqn:L; [|auto].
     destruct (is_pos (sgn K c x)) eqn:S; [|auto]. injection H as <- <-.
-    cbn [Poly.peval]. rewrite exp_plus, (log_of_ok q m z x w e L), IH, peval_mul, pzpow_ok, HN
-      by easy.
+    cbn [Poly.peval].
+    rewrite peval_app, !exp_plus, (log_of_ok q m z x part w e L), exp_plus, IH, peval_mul, pzpow_ok,
+      HN by easy.
     rewrite exp_ln_pow; [ring|]. apply (is_pos_ok _ _ S). now apply sgn_ok.
 Qed.
 
