@@ -177,7 +177,7 @@ class Deep:
         return out
 
     def _gradient(self, t: Term) -> Node:
-        if not 1 <= t.data <= 3:
+        if not 1 <= t.data <= 4:
             raise Unsupported(f"a gradient by a tensor with {t.data} indices")
         return (f"FGrad{t.data}", *map(self, t.children))
 

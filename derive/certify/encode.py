@@ -18,7 +18,7 @@ _TERMS: Final = (
 )  # fmt: skip
 _FORMULAS: Final = (
     "FEq", "FLe", "FLt", "FInt", "FTrue", "FFalse", "FAnd", "FOr", "FNot", "FImp", "FAll", "FEx",
-    "FGrad1", "FGrad2", "FGrad3",
+    "FGrad1", "FGrad2", "FGrad3", "FGrad4",
 )  # fmt: skip
 _RULES: Final = (
     "assume", "conj", "conjunct", "discharge", "modus-ponens", "generalise", "specialise",

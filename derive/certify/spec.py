@@ -36,8 +36,8 @@ _TAKEN: Final = frozenset(
         *("else", "match", "with", "end", "as", "at", "fix", "cofix", "return", "using", "where"),
         *("sin", "cos", "exp", "ln", "sqrt", "Rabs", "Rmax", "Rmin", "floor", "modulo", "delta"),
         *("power", "vector", "Sum", "Product", "Det", "count", "sum_to", "product_to", "is_int"),
-        *("is_nat", "is_size", "is_index", "gradient1", "gradient2", "gradient3", "expectation"),
-        *("Omega", "outcome"),
+        *("is_nat", "is_size", "is_index", "gradient1", "gradient2", "gradient3", "gradient4"),
+        *("expectation", "Omega", "outcome"),
     ]
 )
 #: precedence: what binds tighter than the context is written without brackets

@@ -79,7 +79,7 @@ class Reader:
         if token == "is_int":
             self.take()
             return T.isint(self.atom())
-        if re.fullmatch("gradient[123]", token):
+        if re.fullmatch("gradient[1234]", token):
             return self.gradient(int(self.take()[-1]))
         if token == "(" and self.is_formula():
             self.take("(")

@@ -52,7 +52,7 @@ Definition power (x y : R) : R :=
   else if Rlt_dec 0 x then exp (y * ln x) else 0.
 
 (** F is differentiable at p, with the partial derivatives v, as a function of the entries of a
-    tensor with one, two or three indices (Frechet, in the norm of the absolute values). *)
+    tensor with one to four indices (Frechet, in the norm of the absolute values). *)
 Definition gradient1 (n : R) (F : (R -> R) -> R) (p v : R -> R) : Prop :=
   forall eps, 0 < eps -> exists rad, 0 < rad /\ forall h : R -> R,
     (forall i, ~ is_index n i -> h i = 0) ->
@@ -72,6 +72,17 @@ Definition gradient3 (n m k : R) (F : (R -> R -> R -> R) -> R) (p v : R -> R -> 
     Rabs (F (fun i j l => p i j l + h i j l) - F p
           - Sum n (fun i => Sum m (fun j => Sum k (fun l => v i j l * h i j l))))
       <= eps * Sum n (fun i => Sum m (fun j => Sum k (fun l => Rabs (h i j l)))).
+Definition gradient4 (n m k o : R) (F : (R -> R -> R -> R -> R) -> R)
+  (p v : R -> R -> R -> R -> R) : Prop :=
+  forall eps, 0 < eps -> exists rad, 0 < rad /\ forall h : R -> R -> R -> R -> R,
+    (forall a b c d,
+      ~ (is_index n a /\ is_index m b /\ is_index k c /\ is_index o d) -> h a b c d = 0) ->
+    Sum n (fun a => Sum m (fun b => Sum k (fun c => Sum o (fun d => Rabs (h a b c d))))) <= rad ->
+    Rabs (F (fun a b c d => p a b c d + h a b c d) - F p
+          - Sum n (fun a => Sum m (fun b => Sum k (fun c => Sum o (fun d =>
+              v a b c d * h a b c d)))))
+      <= eps * Sum n (fun a => Sum m (fun b => Sum k (fun c => Sum o (fun d =>
+                 Rabs (h a b c d))))).
 
 (** An expectation: a linear functional on the random quantities, with E[1] = 1. *)
 Definition expectation {Omega : Type} (E : (Omega -> R) -> R) : Prop :=

@@ -43,6 +43,8 @@ Fixpoint feqb (p q : fm) : bool :=
       teqb n n' && teqb m m' && teqb f f' && teqb p p' && teqb v v'
   | FGrad3 n m k f p v, FGrad3 n' m' k' f' p' v' =>
       teqb n n' && teqb m m' && teqb k k' && teqb f f' && teqb p p' && teqb v v'
+  | FGrad4 n m k o f p v, FGrad4 n' m' k' o' f' p' v' =>
+      teqb n n' && teqb m m' && teqb k k' && teqb o o' && teqb f f' && teqb p p' && teqb v v'
   | _, _ => false
   end.
 Lemma feqb_eq : forall p q, feqb p q = true -> p = q.
@@ -85,6 +87,9 @@ Fixpoint fclosed (d : nat) (p : fm) : bool :=
   | FGrad3 n m k f p v =>
       closed d n && closed d m && closed d k && closed (S d) f && closed (S (S (S d))) p
       && closed (S (S (S d))) v
+  | FGrad4 n m k o f p v =>
+      closed d n && closed d m && closed d k && closed d o && closed (S d) f
+      && closed (S (S (S (S d)))) p && closed (S (S (S (S d)))) v
   end.
 
 (** ** Beta reduction *)
@@ -137,6 +142,7 @@ Fixpoint fbeta (p : fm) : fm :=
   | FGrad1 n f p v => FGrad1 (bt n) (bt f) (bt p) (bt v)
   | FGrad2 n m f p v => FGrad2 (bt n) (bt m) (bt f) (bt p) (bt v)
   | FGrad3 n m k f p v => FGrad3 (bt n) (bt m) (bt k) (bt f) (bt p) (bt v)
+  | FGrad4 n m k o f p v => FGrad4 (bt n) (bt m) (bt k) (bt o) (bt f) (bt p) (bt v)
   end.
 Definition at_value (v : vl) (p : fm) : fm :=
   match v with VH _ => fbeta (finst v p) | _ => finst v p end.

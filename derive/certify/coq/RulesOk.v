@@ -83,6 +83,8 @@ Proof.
       eapply B; try eassumption; repeat apply agree_scons; assumption.
   - apply iff_eq. f_equal; repeat (apply functional_extensionality; intros);
       eapply B; try eassumption; repeat apply agree_scons; assumption.
+  - apply iff_eq. f_equal; repeat (apply functional_extensionality; intros);
+      eapply B; try eassumption; repeat apply agree_scons; assumption.
 Qed.
 
 (** *** Beta *)
@@ -150,6 +152,8 @@ Proof.
       apply ev_bt; unfold ten2; repeat (apply steady_sc || apply steady_det); easy.
   - apply iff_eq. f_equal; repeat (apply functional_extensionality; intros);
       apply ev_bt; unfold ten3; repeat (apply steady_sc || apply steady_det); easy.
+  - apply iff_eq. f_equal; repeat (apply functional_extensionality; intros);
+      apply ev_bt; unfold ten4; repeat (apply steady_sc || apply steady_det); easy.
 Qed.
 
 Lemma at_value_ok : forall fe v p e, steady e ->
@@ -179,7 +183,7 @@ Proof.
   { intros c a b e O H. rewrite !ev_tv. apply (same_ok fe nothing (nothing_ok E w0 fe) c); easy. }
   assert (forall p q e, feqb p q = true -> (holds fe p e <-> holds fe q e)) as D
     by (intros p q e H; apply feqb_eq in H; now subst).
-  induction p; intros q' c e O H; destruct q' as [a' b'|a' b'|a' b'|a'| | |q1 q2|q1 q2|q1|q1 q2|r0 n0 q1|r0 n0 q1| | | ];
+  induction p; intros q' c e O H; destruct q' as [a' b'|a' b'|a' b'|a'| | |q1 q2|q1 q2|q1|q1 q2|r0 n0 q1|r0 n0 q1| | | | ];
     try (now apply D); try (destruct r; now apply D); cbn [alike Terms.holds] in *;
     rewrite ?andb_true_iff in H;
     repeat match goal with H : _ /\ _ |- _ => destruct H end;

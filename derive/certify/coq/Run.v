@@ -116,6 +116,9 @@ Definition formula_node (op : N) : reader fm :=
   | 44%N =>
       do n <- t_; do m <- t_; do k <- t_; do f <- t_; do p <- t_; do v <- t_;
       ret (FGrad3 n m k f p v)
+  | 45%N =>
+      do n <- t_; do m <- t_; do k <- t_; do o <- t_; do f <- t_; do p <- t_; do v <- t_;
+      ret (FGrad4 n m k o f p v)
   | _ => fun _ _ => None
   end.
 Definition rule (op : N) : reader (option thm) :=

@@ -53,7 +53,8 @@ Inductive fm : Type :=
 | FEx (r : range) (n : tm) (p : fm)
 | FGrad1 (n f p v : tm)
 | FGrad2 (n m f p v : tm)
-| FGrad3 (n m k f p v : tm).
+| FGrad3 (n m k f p v : tm)
+| FGrad4 (n m k o f p v : tm).
 
 Inductive arg := AR (r : R) | AF (f : R -> R).
 
@@ -167,6 +168,7 @@ Definition ev (fe : positive -> val) (t : tm) (e : env) : R := eval fe t w0 e []
 Definition ten1 (T : R -> R) : val := det (ap_list 1 T).
 Definition ten2 (T : R -> R -> R) : val := det (ap_list 2 T).
 Definition ten3 (T : R -> R -> R -> R) : val := det (ap_list 3 T).
+Definition ten4 (T : R -> R -> R -> R -> R) : val := det (ap_list 4 T).
 
 Definition all_of (r : range) (n : R) (P : val -> Prop) : Prop :=
   match r with
@@ -244,6 +246,11 @@ Fixpoint holds (fe : positive -> val) (p : fm) (e : env) {struct p} : Prop :=
       gradient3 (ev fe n e) (ev fe m e) (ev fe k e) (fun X => ev fe f (scons (ten3 X) e))
         (fun i j l => ev fe p (scons (sc l) (scons (sc j) (scons (sc i) e))))
         (fun i j l => ev fe v (scons (sc l) (scons (sc j) (scons (sc i) e))))
+  | FGrad4 n m k o f p v =>
+      gradient4 (ev fe n e) (ev fe m e) (ev fe k e) (ev fe o e)
+        (fun X => ev fe f (scons (ten4 X) e))
+        (fun a b c d => ev fe p (scons (sc d) (scons (sc c) (scons (sc b) (scons (sc a) e)))))
+        (fun a b c d => ev fe v (scons (sc d) (scons (sc c) (scons (sc b) (scons (sc a) e)))))
   end.
 
 (** ** Renaming and substitution *)
@@ -397,6 +404,9 @@ Fixpoint fsub (s : nat -> vl) (p : fm) : fm :=
   | FGrad3 n m k f p v =>
       FGrad3 (sub s n) (sub s m) (sub s k) (sub (up_vl s) f) (sub (up_vl (up_vl (up_vl s))) p)
         (sub (up_vl (up_vl (up_vl s))) v)
+  | FGrad4 n m k o f p v =>
+      let s4 := up_vl (up_vl (up_vl (up_vl s))) in
+      FGrad4 (sub s n) (sub s m) (sub s k) (sub s o) (sub (up_vl s) f) (sub s4 p) (sub s4 v)
   end.
 
 Lemma all_of_ext : forall r n P Q, (forall v, P v <-> Q v) -> all_of r n P <-> all_of r n Q.
@@ -422,6 +432,8 @@ Proof.
   - apply some_of_ext. intros v. now rewrite IHp, scons_up_vl.
   - match goal with |- ?A <-> ?B => enough (A = B) as -> by tauto end.
     f_equal; apply functional_extensionality; intros; now rewrite ev_sub, scons_up_vl.
+  - match goal with |- ?A <-> ?B => enough (A = B) as -> by tauto end.
+    f_equal; repeat (apply functional_extensionality; intros); now rewrite ev_sub, ?scons_up_vl.
   - match goal with |- ?A <-> ?B => enough (A = B) as -> by tauto end.
     f_equal; repeat (apply functional_extensionality; intros); now rewrite ev_sub, ?scons_up_vl.
   - match goal with |- ?A <-> ?B => enough (A = B) as -> by tauto end.
@@ -707,6 +719,8 @@ Fixpoint flacks (x : positive) (p : fm) : bool :=
   | FGrad2 n m f p v => lacks x n && lacks x m && lacks x f && lacks x p && lacks x v
   | FGrad3 n m k f p v =>
       lacks x n && lacks x m && lacks x k && lacks x f && lacks x p && lacks x v
+  | FGrad4 n m k o f p v =>
+      lacks x n && lacks x m && lacks x k && lacks x o && lacks x f && lacks x p && lacks x v
   end.
 
 Lemma ev_lacks : forall fe x v t e, lacks x t = true -> ev (upd fe x v) t e = ev fe t e.
@@ -726,6 +740,7 @@ Proof.
   - apply all_of_ext. intros u. now rewrite IHp.
   - apply some_of_ext. intros u. now rewrite IHp.
   - apply iff_eq. f_equal; apply functional_extensionality; intros; now rewrite ev_lacks.
+  - apply iff_eq. f_equal; repeat (apply functional_extensionality; intros); now rewrite ev_lacks.
   - apply iff_eq. f_equal; repeat (apply functional_extensionality; intros); now rewrite ev_lacks.
   - apply iff_eq. f_equal; repeat (apply functional_extensionality; intros); now rewrite ev_lacks.
 Qed.
@@ -749,6 +764,9 @@ Fixpoint fbind (x : positive) (d : nat) (p : fm) : fm :=
   | FGrad3 n m k f p v =>
       FGrad3 (bind x d n) (bind x d m) (bind x d k) (bind x (S d) f) (bind x (S (S (S d))) p)
         (bind x (S (S (S d))) v)
+  | FGrad4 n m k o f p v =>
+      FGrad4 (bind x d n) (bind x d m) (bind x d k) (bind x d o) (bind x (S d) f)
+        (bind x (S (S (S (S d)))) p) (bind x (S (S (S (S d)))) v)
   end.
 
 Fixpoint ffits (m : mode) (x : positive) (p : fm) : bool :=
@@ -763,6 +781,8 @@ Fixpoint ffits (m : mode) (x : positive) (p : fm) : bool :=
   | FGrad2 n k f p v => fits m x n && fits m x k && fits m x f && fits m x p && fits m x v
   | FGrad3 n k j f p v =>
       fits m x n && fits m x k && fits m x j && fits m x f && fits m x p && fits m x v
+  | FGrad4 n k j o f p v =>
+      fits m x n && fits m x k && fits m x j && fits m x o && fits m x f && fits m x p && fits m x v
   end.
 
 Lemma ev_bind : forall fe m x v t d e, suits fe m x v -> fits m x t = true ->
@@ -783,6 +803,8 @@ Proof.
   - now rewrite IHp.
   - apply all_of_ext. intros u. now rewrite <- insert_S, IHp.
   - apply some_of_ext. intros u. now rewrite <- insert_S, IHp.
+  - apply iff_eq. f_equal; repeat (apply functional_extensionality; intros);
+      now rewrite <- ?insert_S, B.
   - apply iff_eq. f_equal; repeat (apply functional_extensionality; intros);
       now rewrite <- ?insert_S, B.
   - apply iff_eq. f_equal; repeat (apply functional_extensionality; intros);
