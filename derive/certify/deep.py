@@ -76,6 +76,9 @@ class Deep:
                 return ("TProd", *map(self, t.children))
             case "E":
                 return ("Exp_", self(t.children[0]))
+            case "det":
+                size, entries = map(self, t.children)
+                return ("TDet", size, ("Lam", ("Lam", entries)))
             case "app":
                 return ("Val", self._application(t.data, t.children))
             case _:

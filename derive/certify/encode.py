@@ -15,6 +15,7 @@ from derive.kernel.terms import Head, Lam, Term
 _TERMS: Final = (
     "Num", "Pi", "Free", "Bound", "Add", "Mul", "Opp", "Inv", "Pow", "Fn", "Max", "Min", "RPow",
     "Delta", "TSum", "TProd", "Exp_", "Val", "HFree", "HBound", "Ap", "ApV", "Lam",
+    "TDet",
 )  # fmt: skip
 _FORMULAS: Final = (
     "FEq", "FLe", "FLt", "FInt", "FTrue", "FFalse", "FAnd", "FOr", "FNot", "FImp", "FAll", "FEx",

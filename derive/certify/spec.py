@@ -213,6 +213,12 @@ class Printer:
             word = "Sum" if op == "TSum" else "Product"
             inner = self.term(body, (*bound, i), _ALL)
             return f"{word} {self.term(size, bound, tight)} (fun {i} => {inner})"
+        if op == "TDet":
+            size, (_, (_, entries)) = data
+            i = self._fresh(bound, "i")
+            j = self._fresh((*bound, i), "i")
+            inner = self.term(entries, (*bound, i, j), _ALL)
+            return f"Det {self.term(size, bound, tight)} (fun {i} {j} => {inner})"
         if op == "Exp_":
             return f"E (fun outcome => {self.term(data[0], bound, _ALL)})"
         raise AssertionError(op)

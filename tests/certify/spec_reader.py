@@ -237,6 +237,10 @@ class Reader:
             size = self.atom()
             body = self.entries([size])
             return (T.total if token == "Sum" else T.product)(size, body)
+        if token == "Det":
+            self.take()
+            size = self.atom()
+            return T.det(size, self.entries([size, size]))
         if token == "E":
             self.take()
             self.take("(")

@@ -40,6 +40,10 @@ def printed(p: T.Term) -> str:
             "forall n : R, is_size n -> forall a : R -> R, Sum n (fun i => a i) = n",
         ),
         (
+            T.eq(T.det(N, T.delta(T.bound(1), T.num(2))), X),
+            "forall n : R, is_size n -> forall x : R, Det n (fun i j => delta i 2) = x",
+        ),
+        (
             T.forall(I, T.le(T.ZERO, I)),
             "forall n : R, is_size n -> forall i : R, is_index n i -> 0 <= i",
         ),
@@ -73,8 +77,8 @@ def test_a_bound_name_does_not_hide_a_free_one() -> None:
 
 
 def test_what_coq_does_not_have_is_refused_by_name() -> None:
-    with pytest.raises(Unsupported, match="det"):
-        printed(T.eq(T.det(N, T.delta(T.bound(1), T.bound(0))), T.ONE))
+    with pytest.raises(Unsupported, match="5 indices"):
+        printed(T.grad((N,) * 5, T.ZERO, T.ZERO, T.ZERO))
 
 
 @pytest.mark.parametrize(

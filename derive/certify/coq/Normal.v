@@ -34,6 +34,7 @@ Fixpoint rep (x : positive) (k : kind) (n r t : tm) : tm :=
   | Ap h a => Ap (rep x k n r h) (rep x k n r a)
   | ApV h a b => ApV (rep x k n r h) (rep x k n r a) (rep x k n (lift r) b)
   | Lam h => Lam (rep x k n (lift r) h)
+  | TDet a h => TDet (rep x k n r a) (rep x k n r h)
   end.
 
 Fixpoint fget (t : tm) (fs : list (tm * nat)) : nat :=

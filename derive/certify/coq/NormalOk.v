@@ -103,6 +103,8 @@ Proof.
     apply (IHt3 (lift r) _ _ _ V); [|easy]. intros. now rewrite eval_lift.
   - destruct l as [|[]]; [easy| |easy].
     apply (IHt (lift r) _ _ _ V); [|easy]. intros. now rewrite eval_lift.
+  - rewrite (IHt1 r _ _ _ V H HV). f_equal. apply matrix_ext. intros i j.
+    now apply (IHt2 r _ _ _ V).
 Qed.
 
 Lemma fget_ok : forall t fs w e, fprod fs w e = tv t w e ^ fget t fs * fprod (fdel t fs) w e.
@@ -290,7 +292,7 @@ Proof.
   induction f as [|f IH]; intros c p w e O H; cbn [nonneg] in H; apply orb_true_iff in H;
     (destruct H as [H|H]; [now apply (plainly_nn_ok c)|]); [discriminate|].
   apply existsb_exists in H. destruct H as (x & _ & H).
-  destruct x as [| |y k n| | | | | | | | | | | | | | | | | | | |]; try discriminate.
+  destruct x as [| |y k n| | | | | | | | | | | | | | | | | | | | |]; try discriminate.
   destruct k; try discriminate. apply existsb_exists in H. destruct H as (low & I & H).
   destruct (lows_ok c y n p low w e O I) as (v & Ev & Iv & L).
   set (s := tv (Free y KDim n) w e) in *.
@@ -328,7 +330,7 @@ Lemma within_ok : forall c k n w e, okc c w e -> within K N c k n = true ->
   is_index (tv n w e) (tv k w e).
 Proof.
   intros c k n w e O H. unfold within in H. apply orb_true_iff in H. destruct H as [H|H].
-  - destruct k as [p q| |x q m|i| | | | | | | | | | | | | | | | | | |]; try discriminate.
+  - destruct k as [p q| |x q m|i| | | | | | | | | | | | | | | | | | | |]; try discriminate.
     + destruct q; try discriminate. rewrite !andb_true_iff in H. destruct H as [[[C1 C2] H1] H2].
       apply (same_size c _ _ w e O) in H2. rewrite <- H2.
       pose proof (is_pos_ok _ _ H1 (sgn_ok E w0 fe K HK m [] w0 e0 steady_e0)) as H.

@@ -30,7 +30,7 @@ Definition rank (t : tm) : Z :=
   | Opp _ => 6 | Inv _ => 7 | Pow _ _ => 8 | Fn f _ => 20 + fname_rank f | Max _ _ => 9
   | Min _ _ => 10 | RPow _ _ => 11 | Delta _ _ => 12 | TSum _ _ => 13 | TProd _ _ => 14
   | Exp_ _ => 15 | Val _ => 16 | HFree _ _ => 17 | HBound _ => 18 | Ap _ _ => 19
-  | ApV _ _ _ => 30 | Lam _ => 31
+  | ApV _ _ _ => 30 | Lam _ => 31 | TDet _ _ => 32
   end)%Z.
 Fixpoint tcmp (s t : tm) : comparison :=
   match s, t with
@@ -39,7 +39,7 @@ Fixpoint tcmp (s t : tm) : comparison :=
   | Bound i, Bound j | HBound i, HBound j => Nat.compare i j
   | Add a b, Add a' b' | Mul a b, Mul a' b' | Max a b, Max a' b' | Min a b, Min a' b'
   | RPow a b, RPow a' b' | Delta a b, Delta a' b' | TSum a b, TSum a' b' | TProd a b, TProd a' b'
-  | Ap a b, Ap a' b' => cmp2 (tcmp a a') (tcmp b b')
+  | Ap a b, Ap a' b' | TDet a b, TDet a' b' => cmp2 (tcmp a a') (tcmp b b')
   | Opp a, Opp a' | Inv a, Inv a' | Exp_ a, Exp_ a' | Val a, Val a' | Lam a, Lam a' => tcmp a a'
   | Pow a k, Pow a' k' => cmp2 (tcmp a a') (Nat.compare k k')
   | Fn f a, Fn f' a' => cmp2 (Z.compare (fname_rank f) (fname_rank f')) (tcmp a a')

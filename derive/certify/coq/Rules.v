@@ -120,6 +120,7 @@ Fixpoint beta (f : nat) (t : tm) : tm :=
       | Exp_ b => Exp_ (beta g b)
       | ApV h n b => ApV (beta g h) (beta g n) (beta g b)
       | Lam h => Lam (beta g h)
+      | TDet n h => TDet (beta g n) (beta g h)
       | _ => t
       end
   end.

@@ -112,6 +112,7 @@ Proof.
     cbn [vval]. unfold sc. now apply eval_still.
   - do 3 f_equal. f_equal. apply vector_ext. intros v _. apply IH. now apply steady_sc.
   - destruct l as [|[]]; [easy| |easy]. apply IH. now apply steady_sc.
+  - f_equal. apply matrix_ext. intros i j. now apply IH.
 Qed.
 
 Lemma ev_bt : forall fe t e, steady e -> ev E w0 fe (bt t) e = ev E w0 fe t e.

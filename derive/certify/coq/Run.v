@@ -95,6 +95,7 @@ Definition term_node (op : N) : reader tm :=
   | 20%N => do a <- t_; do b <- t_; ret (Ap a b)
   | 21%N => do h <- t_; do n <- t_; do b <- t_; ret (ApV h n b)
   | 22%N => do a <- t_; ret (Lam a)
+  | 23%N => do n <- t_; do h <- t_; ret (TDet n h)
   | _ => fun _ _ => None
   end.
 Definition formula_node (op : N) : reader fm :=

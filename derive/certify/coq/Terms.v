@@ -32,7 +32,8 @@ Inductive tm : Type :=
 | HBound (i : nat)
 | Ap (h a : tm)
 | ApV (h n b : tm)
-| Lam (h : tm).
+| Lam (h : tm)
+| TDet (n h : tm).
 
 (** What quantifiers range over: numbers, tensors with k indices, functions of k numbers and a
     vector with its length, random tensors with k indices. *)
@@ -162,6 +163,7 @@ Fixpoint eval (fe : positive -> val) (t : tm) (w : Omega) (e : env) (l : list ar
       eval fe h w e (AR (eval fe n w e [])
         :: AF (vector (eval fe n w e []) (fun v => eval fe b w (scons (sc v) e) [])) :: l)
   | Lam h => match l with AR x :: l' => eval fe h w (scons (sc x) e) l' | _ => 0 end
+  | TDet n h => Det (eval fe n w e []) (fun i j => eval fe h w e [AR i; AR j])
   end.
 
 Definition ev (fe : positive -> val) (t : tm) (e : env) : R := eval fe t w0 e [].
@@ -279,7 +281,13 @@ Fixpoint ren (r : nat -> nat) (t : tm) : tm :=
   | Ap h a => Ap (ren r h) (ren r a)
   | ApV h n b => ApV (ren r h) (ren r n) (ren (up r) b)
   | Lam h => Lam (ren (up r) h)
+  | TDet n h => TDet (ren r n) (ren r h)
   end.
+
+Lemma matrix_ext : forall f g : R -> R -> R, (forall i j, f i j = g i j) -> f = g.
+Proof.
+  intros f g H. apply functional_extensionality. intros i. apply functional_extensionality. auto.
+Qed.
 
 Lemma scons_up : forall v (e : env) r, (fun k => scons v e (up r k)) = scons v (fun k => e (r k)).
 Proof. intros. apply functional_extensionality. now intros []. Qed.
@@ -293,6 +301,7 @@ Proof.
   - f_equal. apply functional_extensionality. intros w'. now rewrite IHt.
   - do 5 f_equal. apply functional_extensionality. intros v. now rewrite IHt3, scons_up.
   - destruct l as [|[]]; [easy| |easy]. now rewrite IHt, scons_up.
+  - f_equal. apply matrix_ext. intros i j. now rewrite IHt2.
 Qed.
 
 Definition lift (t : tm) : tm := ren S t.
@@ -336,6 +345,7 @@ Fixpoint sub (s : nat -> vl) (t : tm) : tm :=
   | Ap h a => Ap (sub s h) (sub s a)
   | ApV h n b => ApV (sub s h) (sub s n) (sub (up_vl s) b)
   | Lam h => Lam (sub (up_vl s) h)
+  | TDet n h => TDet (sub s n) (sub s h)
   end.
 
 Definition vval fe (v : vl) (e : env) : val :=
@@ -374,6 +384,7 @@ Proof.
   - now destruct (s i).
   - do 5 f_equal. apply functional_extensionality. intros v. now rewrite IHt3, scons_up_vl.
   - destruct l as [|[]]; [easy| |easy]. now rewrite IHt, scons_up_vl.
+  - f_equal. apply matrix_ext. intros i j. now rewrite IHt2.
 Qed.
 
 Definition one (v : vl) : nat -> vl := fun k => match k with O => v | S j => VB j end.
@@ -450,7 +461,8 @@ Fixpoint closed (d : nat) (t : tm) : bool :=
   | Num _ _ | Pi | Free _ _ _ | HFree _ _ => true
   | Bound i | HBound i => Nat.ltb i d
   | Opp a | Inv a | Pow a _ | Fn _ a | Exp_ a | Val a => closed d a
-  | Add a b | Mul a b | Max a b | Min a b | RPow a b | Delta a b | Ap a b => closed d a && closed d b
+  | Add a b | Mul a b | Max a b | Min a b | RPow a b | Delta a b | Ap a b | TDet a b =>
+      closed d a && closed d b
   | TSum n b | TProd n b => closed d n && closed (S d) b
   | ApV h n b => closed d h && closed d n && closed (S d) b
   | Lam h => closed (S d) h
@@ -479,6 +491,8 @@ Proof.
     now apply agree_scons.
   - destruct l as [|[]]; [easy| |easy]. erewrite IHt; [reflexivity|eassumption|].
     now apply agree_scons.
+  - destruct C as [C1 C2]. erewrite IHt1 by eassumption. f_equal. apply matrix_ext. intros i j.
+    now erewrite IHt2 by eassumption.
 Qed.
 
 Lemma eval_closed0 : forall fe t w e e' l, closed 0 t = true ->
@@ -491,7 +505,7 @@ Fixpoint still (t : tm) : bool :=
   | HFree _ random => negb random
   | Opp a | Inv a | Pow a _ | Fn _ a | Val a | Lam a => still a
   | Add a b | Mul a b | Max a b | Min a b | RPow a b | Delta a b | Ap a b
-  | TSum a b | TProd a b => still a && still b
+  | TSum a b | TProd a b | TDet a b => still a && still b
   | ApV h n b => still h && still n && still b
   end.
 
@@ -517,6 +531,8 @@ Proof.
   - destruct C as [[C1 C2] C3]. rewrite (IHt1 w w'), (IHt2 w w') by easy. do 5 f_equal.
     apply functional_extensionality. intros v. apply IHt3; [easy|now apply steady_sc].
   - destruct l as [|[]]; [easy| |easy]. apply IHt; [easy|now apply steady_sc].
+  - destruct C as [C1 C2]. rewrite (IHt1 w w') by easy. f_equal. apply matrix_ext. intros i j.
+    now apply IHt2.
 Qed.
 
 (** ** Free names *)
@@ -531,7 +547,7 @@ Fixpoint lacks (x : positive) (t : tm) : bool :=
   | HFree y _ => negb (Pos.eqb y x)
   | Opp a | Inv a | Pow a _ | Fn _ a | Exp_ a | Val a | Lam a => lacks x a
   | Add a b | Mul a b | Max a b | Min a b | RPow a b | Delta a b | Ap a b
-  | TSum a b | TProd a b => lacks x a && lacks x b
+  | TSum a b | TProd a b | TDet a b => lacks x a && lacks x b
   | ApV h n b => lacks x h && lacks x n && lacks x b
   end.
 
@@ -552,6 +568,8 @@ Proof.
   - destruct C as [[C1 C2] C3]. rewrite IHt1, IHt2 by easy. do 5 f_equal.
     apply functional_extensionality. intros u. now apply IHt3.
   - destruct l as [|[]]; [easy| |easy]. now apply IHt.
+  - destruct C as [C1 C2]. rewrite IHt1 by easy. f_equal. apply matrix_ext. intros i j.
+    now apply IHt2.
 Qed.
 
 (** The free name [x] becomes the bound name [d]. *)
@@ -580,6 +598,7 @@ Fixpoint bind (x : positive) (d : nat) (t : tm) : tm :=
   | Ap h a => Ap (bind x d h) (bind x d a)
   | ApV h n b => ApV (bind x d h) (bind x d n) (bind x (S d) b)
   | Lam h => Lam (bind x (S d) h)
+  | TDet n h => TDet (bind x d n) (bind x d h)
   end.
 
 (** [x] occurs only as [m] says, and in the range of no free index. *)
@@ -610,7 +629,7 @@ Fixpoint teqb (s t : tm) : bool :=
   | Bound i, Bound j | HBound i, HBound j => Nat.eqb i j
   | Add a b, Add a' b' | Mul a b, Mul a' b' | Max a b, Max a' b' | Min a b, Min a' b'
   | RPow a b, RPow a' b' | Delta a b, Delta a' b' | TSum a b, TSum a' b' | TProd a b, TProd a' b'
-  | Ap a b, Ap a' b' => teqb a a' && teqb b b'
+  | Ap a b, Ap a' b' | TDet a b, TDet a' b' => teqb a a' && teqb b b'
   | Opp a, Opp a' | Inv a, Inv a' | Exp_ a, Exp_ a' | Val a, Val a' | Lam a, Lam a' => teqb a a'
   | Pow a k, Pow a' k' => teqb a a' && Nat.eqb k k'
   | Fn f a, Fn f' a' => fname_eqb f f' && teqb a a'
@@ -644,7 +663,7 @@ Fixpoint fits (m : mode) (x : positive) (t : tm) : bool :=
       if Pos.eqb y x then match m with MHead r' => Bool.eqb r r' | MNum _ _ => false end else true
   | Opp a | Inv a | Pow a _ | Fn _ a | Exp_ a | Val a | Lam a => fits m x a
   | Add a b | Mul a b | Max a b | Min a b | RPow a b | Delta a b | Ap a b
-  | TSum a b | TProd a b => fits m x a && fits m x b
+  | TSum a b | TProd a b | TDet a b => fits m x a && fits m x b
   | ApV h n b => fits m x h && fits m x n && fits m x b
   end.
 
@@ -704,6 +723,8 @@ Proof.
     now rewrite insert_S.
   - destruct l as [|[]]; [easy| |easy]. rewrite <- IHt with (d := Datatypes.S d) by easy.
     now rewrite insert_S.
+  - destruct C as [C1 C2]. rewrite IHt1 by easy. f_equal. apply matrix_ext. intros i j.
+    now apply IHt2.
 Qed.
 
 (** The same for formulas. *)
