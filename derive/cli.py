@@ -175,6 +175,10 @@ def _parser() -> _Parser:
         help="tex, html or pdf, which needs TeX (tex and html)",
     )  # fmt: skip
     report.add_argument(
+        "--lang", metavar="LANGUAGE", type=_language, default="en",
+        help="of all words that are not part of a formula: en or zh (en)",
+    )  # fmt: skip
+    report.add_argument(
         "--fragment", action="store_true",
         help="instead, each claim as LaTeX without a preamble, and a style for it",
     )  # fmt: skip
@@ -231,6 +235,14 @@ def _add_seed(parser: _Parser) -> None:
     parser.add_argument(
         "--seed", metavar="N", type=_natural, default=0, help="of the numeric twins (0)"
     )
+
+
+def _language(text: str) -> str:
+    from derive.messages import LANGUAGES
+
+    if text not in LANGUAGES:
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(LANGUAGES)}")
+    return text
 
 
 def _natural(text: str) -> int:
@@ -380,12 +392,12 @@ def _report(args: argparse.Namespace) -> int:
     with _one_line(f"--out {out}", report.ReportError):
         written = report.write_report(
             results, out, settings=settings, complete=not args.patterns, figures=figures,
-            formats=[f for f in report.FORMATS if f in needed],
+            formats=[f for f in report.FORMATS if f in needed], language=args.lang,
         )  # fmt: skip
     try:
         if "pdf" in asked:
             with _one_line("--format pdf", report.ReportError):
-                written.append(report.compile_pdf(out / "report.tex"))
+                written.append(report.compile_pdf(next(p for p in written if p.suffix == ".tex")))
     finally:
         _write("".join(f"{path}\n" for path in written))
     if runner.failed(results):
@@ -453,7 +465,7 @@ def _fragments(args: argparse.Namespace, out: Path) -> int:
         raise InputError("--fragment: fragments are LaTeX; --format goes with whole reports")
     results = _settled(args.patterns, seed=args.seed, mutations=True)
     with _one_line(f"--out {out}", report.ReportError):
-        written = report.write_fragments(results, out)
+        written = report.write_fragments(results, out, language=args.lang)
     _write("".join(f"{path}\n" for path in written))
     return int(runner.failed(results))
 
@@ -466,11 +478,12 @@ def _pictures(args: argparse.Namespace) -> Iterator[Callable[[], tuple[Figure, .
     if args.patterns and all(map(is_file, args.patterns)):
         yield tuple
         return
-    if not report.can_draw():
-        print("derive: no pictures in the report without matplotlib", file=sys.stderr)
+    missing = report.missing_to_draw(args.lang)
+    if missing:
+        print(f"derive: no pictures in the report without {missing}", file=sys.stderr)
         yield tuple
         return
-    with report.drawn(args.seed, store.folder()) as pictures:
+    with report.drawn(args.seed, store.folder(), args.lang) as pictures:
         yield pictures
 
 

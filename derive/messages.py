@@ -25,6 +25,7 @@ PROGRAM: Final = "program"
 """What the program says by itself, whatever the claims are."""
 
 _SPOKEN: ContextVar[str] = ContextVar("spoken", default=ENGLISH)
+_UNSPACED: Final = frozenset({"zh"})
 _FIELD: Final = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -45,6 +46,11 @@ def language() -> str:
     return _SPOKEN.get()
 
 
+def suffix(language: str) -> str:
+    """What tells the files of a language from those in English: both may lie in one folder."""
+    return "" if language == ENGLISH else f"-{language}"
+
+
 def mark(message: str) -> str:
     """The message itself, which is said later: so that the catalogue of the program has it."""
     return message
@@ -55,10 +61,25 @@ def say(message: str, **fields: object) -> str:
     return _filled(told(message, PROGRAM), fields)
 
 
-def counted(one: str, many: str, number: int) -> str:
+def counted(one: str, many: str, number: int, **fields: object) -> str:
     """The message for this number, which is its field `number`."""
     said = _catalogue(language(), PROGRAM).ngettext(one, many, number)
-    return _filled(said, {"number": number})
+    return _filled(said, {"number": number, **fields})
+
+
+def sentences(*said: str) -> str:
+    """Sentences one behind the other; Chinese puts no space between them."""
+    return space().join(filter(None, said))
+
+
+def space() -> str:
+    """What stands between two sentences."""
+    return "" if language() in _UNSPACED else " "
+
+
+def listing(*said: str) -> str:
+    """Texts in a list."""
+    return say(", ").join(said)
 
 
 def told(text: str, domain: str) -> str:

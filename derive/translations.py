@@ -30,6 +30,7 @@ from derive.kernel.axioms import AXIOMS, EVALUATIONS
 from derive.mutations import made_for
 from derive.places import NOTES
 from derive.report import localizing
+from derive.report.document import topic_title
 from derive.report.guide import rule_in_words
 from derive.report.localizing import NOTES as NOTES_DOMAIN
 from derive.report.localizing import PUBLISHED, TRUSTED
@@ -61,7 +62,8 @@ def texts(results: Iterable[Result]) -> list[Text]:
     everything = [*program, *of_the_notes(), *of_the_trusted_base(), *of_the_models()]
     for text in (*everything, *of_claims(results)):
         by_the_program = text.domain != messages.PROGRAM and text.message in said
-        if text.message and not by_the_program and _has_words(text.message):
+        counts = text.domain == messages.PROGRAM or _has_words(text.message)
+        if text.message and counts and not by_the_program:
             found.setdefault((text.domain, text.message), text)
     return list(found.values())
 
@@ -74,6 +76,7 @@ def _has_words(message: str) -> bool:
 
 def of_claims(results: Iterable[Result]) -> Iterator[Text]:
     for result in results:
+        yield Text(messages.PROGRAM, topic_title(result.topic), f"heading of {result.topic}")
         found: list[Text] = []
         domain = localizing.domain_of(result.topic)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from derive.messages import counted, listing, mark, say, sentences
 from derive.result import (
     Errors,
     HypothesisView,
@@ -18,41 +19,50 @@ from derive.result import (
 )
 
 #: The reason of what Coq was not asked about, which would say nothing of any claim.
-NOT_RUN: Final = "not checked by Coq here; derive certify --check does that"
+NOT_RUN: Final = mark("not checked by Coq here; derive certify --check does that")
 
 NAME: Final = {
-    Verdict.PROVED: "proved",
-    Verdict.CONDITIONAL: "conditional",
-    Verdict.REFUTED: "refuted",
-    Verdict.UNDECIDED: "undecided",
-    Verdict.NOT_MATHEMATICAL: "not mathematical",
+    Verdict.PROVED: mark("proved"),
+    Verdict.CONDITIONAL: mark("conditional"),
+    Verdict.REFUTED: mark("refuted"),
+    Verdict.UNDECIDED: mark("undecided"),
+    Verdict.NOT_MATHEMATICAL: mark("not mathematical"),
 }
 
 MEANING: Final = {
-    Verdict.REFUTED: "an exact counterexample meets every hypothesis and breaks the statement",
-    Verdict.CONDITIONAL: (
+    Verdict.REFUTED: mark(
+        "an exact counterexample meets every hypothesis and breaks the statement"
+    ),
+    Verdict.CONDITIONAL: mark(
         "proved once hypotheses are added; a counterexample shows of each that it is needed, "
         "and a witness meets them all"
     ),
-    Verdict.UNDECIDED: "there is neither a proof nor a counterexample",
-    Verdict.PROVED: "it follows from what the source states; nothing else is assumed",
-    Verdict.NOT_MATHEMATICAL: "history, metaphor or advice, listed so that coverage is complete",
+    Verdict.UNDECIDED: mark("there is neither a proof nor a counterexample"),
+    Verdict.PROVED: mark("it follows from what the source states; nothing else is assumed"),
+    Verdict.NOT_MATHEMATICAL: mark(
+        "history, metaphor or advice, listed so that coverage is complete"
+    ),
 }
 """In the order in which a reader needs them: what is wrong first."""
 
-ORIGIN: Final = {Origin.SOURCE: "from the source", Origin.ADDED: "added"}
-_USED: Final = {True: "used", False: "not needed"}
+ORIGIN: Final = {Origin.SOURCE: mark("from the source"), Origin.ADDED: mark("added")}
+_USED: Final = {True: mark("used"), False: mark("not needed")}
+
+
+def name_of(verdict: Verdict) -> str:
+    """The verdict in the language that is spoken."""
+    return say(NAME[verdict])
 
 
 def replayed(result: Result) -> str:
     """Who has accepted the proof logs besides the program that found them."""
     if not result.replayed:
-        return "No proof log was replayed."
+        return say("No proof log was replayed.")
     if result.certificate == "coq":
-        return "The proof log was replayed by the independent checker and by Coq."
+        return say("The proof log was replayed by the independent checker and by Coq.")
     why = result.certificate_reason
-    uncertified = f" No certificate: {why}." if why and why != NOT_RUN else ""
-    return f"The proof log was replayed by the independent checker.{uncertified}"
+    uncertified = say("No certificate: {why}.", why=why) if why and why != say(NOT_RUN) else ""
+    return sentences(say("The proof log was replayed by the independent checker."), uncertified)
 
 
 def scope(results: Sequence[Result]) -> str:
@@ -62,22 +72,31 @@ def scope(results: Sequence[Result]) -> str:
     documents = list(dict.fromkeys(result.source.document for result in results))
     replayed = sum(result.replayed for result in results)
     agreeing = sum(result.twin.status is TwinStatus.AGREES for result in results)
-    return (
-        f"{_counted(len(results), 'claim')} from {_counted(len(documents), 'document')} "
-        f"{'was' if len(results) == 1 else 'were'} settled. The proof logs of "
-        f"{_counted(replayed, 'claim')} were replayed by a checker of their own, without search "
-        f"and without computer algebra; the numeric twins of {_counted(agreeing, 'claim')} agree."
+    return sentences(
+        counted(
+            "{claims} from {documents} was settled.",
+            "{claims} from {documents} were settled.",
+            len(results),
+            claims=_claims(len(results)),
+            documents=counted("{number} document", "{number} documents", len(documents)),
+        ),
+        say(
+            "The proof logs of {replayed} were replayed by a checker of their own, without search "
+            "and without computer algebra; the numeric twins of {agreeing} agree.",
+            replayed=_claims(replayed),
+            agreeing=_claims(agreeing),
+        ),
     )
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def _claims(number: int) -> str:
+    return counted("{number} claim", "{number} claims", number)
 
 
 def status(hypothesis: HypothesisView, verdict: Verdict) -> str:
     """Who states the hypothesis, and whether a proof used it; a counterexample meets them all."""
-    origin = "notation" if hypothesis.notation else ORIGIN[hypothesis.origin]
-    return origin if verdict is Verdict.REFUTED else f"{origin}, {_USED[hypothesis.used]}"
+    origin = say("notation") if hypothesis.notation else say(ORIGIN[hypothesis.origin])
+    return origin if verdict is Verdict.REFUTED else listing(origin, say(_USED[hypothesis.used]))
 
 
 def in_words(condition: str) -> bool:
@@ -88,10 +107,11 @@ def in_words(condition: str) -> bool:
 def agreement(view: TwinView, number: Callable[[float], str]) -> str:
     """In how many comparisons a twin agrees, and how closely, as ``in 2 comparisons, exactly``."""
     groups = _by_closeness(view)
-    many = f"in {_counted(view.trials, 'comparison')}"
+    many = counted("in {number} comparison", "in {number} comparisons", view.trials)
     if len(groups) == 1:
-        return f"{many}, {_closeness(groups[0], number)}"
-    return f"{many}: " + ", ".join(f"{g.trials} {_closeness(g, number)}" for g in groups)
+        return listing(many, _closeness(groups[0], number))
+    parts = (say("{trials} {how}", trials=g.trials, how=_closeness(g, number)) for g in groups)
+    return say("{what}: {more}", what=many, more=listing(*parts))
 
 
 def _by_closeness(view: TwinView) -> list[Errors]:
@@ -106,13 +126,17 @@ def _by_closeness(view: TwinView) -> list[Errors]:
 
 
 def _closeness(group: Errors, number: Callable[[float], str]) -> str:
-    limits = f"(tolerance {number(group.tolerance)})"
+    limit, largest = number(group.tolerance), number(group.largest)
     match group.measure:
         case Measure.EXACT:
-            return "exactly"
+            return say("exactly")
         case Measure.DIFFERENCE:
-            return f"up to a difference of {number(group.largest)} {limits}"
+            return say(
+                "up to a difference of {largest} (tolerance {limit})", largest=largest, limit=limit
+            )
         case Measure.STANDARD_ERRORS:
-            return f"up to {number(group.largest)} standard errors {limits}"
+            return say(
+                "up to {largest} standard errors (tolerance {limit})", largest=largest, limit=limit
+            )
         case Measure.APART:
-            return "with the difference that has to be there"
+            return say("with the difference that has to be there")

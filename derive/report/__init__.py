@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from derive.report.compiling import TexFailed, TexMissing, compile_pdf
     from derive.report.errors import MathSyntax, ReportError, TextSyntax, UnprintableCharacter
     from derive.report.fragments import write_fragments
-    from derive.report.pictures.kept import can_draw, drawn
+    from derive.report.pictures.kept import drawn, missing_to_draw
     from derive.report.writing import FORMATS, write_report
 
 _MODULES = {
     "compiling": ("TexFailed", "TexMissing", "compile_pdf"),
     "errors": ("MathSyntax", "ReportError", "TextSyntax", "UnprintableCharacter"),
     "fragments": ("write_fragments",),
-    "pictures.kept": ("can_draw", "drawn"),
+    "pictures.kept": ("drawn", "missing_to_draw"),
     "writing": ("FORMATS", "write_report"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
@@ -30,9 +30,9 @@ __all__ = [
     "TexMissing",
     "TextSyntax",
     "UnprintableCharacter",
-    "can_draw",
     "compile_pdf",
     "drawn",
+    "missing_to_draw",
     "write_fragments",
     "write_report",
 ]

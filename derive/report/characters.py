@@ -1,7 +1,8 @@
 """Which characters the report can print, and how.
 
 Text is set in Latin Modern: what it has is printed as it is; a mathematical character goes into
-math mode; anything else is refused by name, because TeX would drop it silently.
+math mode; anything else is refused by name, because TeX would drop it silently.  A report in
+Chinese has Fandol besides.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import bisect
 from typing import Final
 
+from derive import messages
 from derive.report.errors import UnprintableCharacter
 
 # Latin letters and punctuation that all faces of Latin Modern in use (roman, bold, italic,
@@ -90,6 +92,14 @@ def in_latin_modern(char: str) -> bool:
     return index >= 0 and ord(char) <= _TEXT_RANGES[index][1]
 
 
+def in_fandol(char: str) -> bool:
+    """Whether it is one of the characters of GB 2312, for which Fandol is made."""
+    try:
+        return len(char.encode("gb2312")) == 2
+    except UnicodeEncodeError:
+        return False
+
+
 def text_char(char: str, where: str) -> str:
     """LaTeX that prints one character of running text; `where` is quoted in the refusal."""
     if char in TEXT_SPECIAL:
@@ -101,7 +111,7 @@ def unicode_in_text(char: str, where: str) -> str:
     r"""As `text_char` for text that is LaTeX already, such as the argument of ``\text``."""
     if char in MATH_OF and char not in _TEXT_FIRST and ord(char) > 0x7E:
         return f"${MATH_OF[char]}$"
-    if in_latin_modern(char):
+    if in_latin_modern(char) or (messages.language() == "zh" and in_fandol(char)):
         return char
     raise UnprintableCharacter(char, where)
 

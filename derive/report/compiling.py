@@ -13,15 +13,19 @@ from typing import Final
 from derive.report.errors import ReportError
 
 DEBIAN_PACKAGES: Final = ("latexmk", "texlive-xetex", "texlive-latex-recommended")
+FOR_CHINESE: Final = "texlive-lang-chinese"
 _LOG_LINES: Final = 20
-_MISSING_FILE: Final = re.compile(r"! LaTeX Error: File `([^']+)' not found")
+_MISSING_FILE: Final = re.compile(
+    r"! LaTeX Error: File `([^']+)' not found|The font \"([^\"]+)\" cannot be\s+found"
+)
 
 
 class TexMissing(ReportError):
     """TeX is not installed, or not all of it."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what} not found; on Debian: apt install {' '.join(DEBIAN_PACKAGES)}")
+    def __init__(self, what: str, *, chinese: bool = False) -> None:
+        packages = (*DEBIAN_PACKAGES, *([FOR_CHINESE] if chinese else []))
+        super().__init__(f"{what} not found; on Debian: apt install {' '.join(packages)}")
 
 
 class TexFailed(ReportError):
@@ -36,7 +40,7 @@ def compile_pdf(tex: Path) -> Path:
     """
     for program in ("latexmk", "xelatex"):
         if shutil.which(program) is None:
-            raise TexMissing(program)
+            raise TexMissing(program, chinese=_is_chinese(tex))
     pdf, log = tex.with_suffix(".pdf"), tex.with_suffix(".log")
     with tempfile.TemporaryDirectory(dir=tex.parent, prefix=".report-") as name:
         work = Path(name)
@@ -60,11 +64,15 @@ def compile_pdf(tex: Path) -> Path:
     return pdf
 
 
+def _is_chinese(tex: Path) -> bool:
+    return r"\RequirePackage{xeCJK}" in tex.read_text("utf-8")
+
+
 def _failure(tex: Path, output: bytes) -> ReportError:
     log = tex.with_suffix(".log")
     text = (log.read_bytes() if log.exists() else output).decode("utf-8", errors="replace")
     missing = _MISSING_FILE.search(text)
     if missing:
-        return TexMissing(missing[1])
+        return TexMissing(missing[1] or missing[2], chinese=_is_chinese(tex))
     tail = "\n".join(text.rstrip().splitlines()[-_LOG_LINES:])
     return TexFailed(f"TeX could not compile {tex}; its log ends with:\n{tail}")

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from derive import wording
+from derive import messages, wording
+from derive.messages import listing, mark, say, sentences
 from derive.report.formulas import single_relation
 from derive.report.guide import guide
+from derive.report.localizing import localized
 from derive.report.model import (
     Alarm,
     Block,
@@ -44,11 +46,13 @@ from derive.result import (
     Verdict,
 )
 
-AXIOMS: Final = "Axioms"
+AXIOMS: Final = mark("Axioms")
 """The label of the notes that are the same for all claims which use them."""
 
-MUTATIONS: Final = "Mistakes that have to be caught"
+MUTATIONS: Final = mark("Mistakes that have to be caught")
 """The label of the notes that are no part of the claim's argument."""
+
+TWIN: Final = mark("Numeric twin")
 
 
 def build(
@@ -57,13 +61,26 @@ def build(
     settings: Mapping[str, str],
     complete: bool = False,
     figures: Sequence[Figure] = (),
+    language: str = messages.ENGLISH,
 ) -> Report:
     """The whole document; topics and claims keep the order in which they come.
 
     `settings` say how the results were made: seed, command, versions. `complete` says that the
     results are all claims of the notes, so that all that is wrong in these is listed, too. Of the
-    `figures` those are taken that belong to one of the topics.
+    `figures` those are taken that belong to one of the topics.  `language` is one of
+    `derive.messages.LANGUAGES`.
     """
+    with messages.speaking(language):
+        return _report(list(map(localized, results)), settings, complete=complete, figures=figures)
+
+
+def _report(
+    results: Sequence[Result],
+    settings: Mapping[str, str],
+    *,
+    complete: bool,
+    figures: Sequence[Figure],
+) -> Report:
     keyed = list(zip(keys(results), results, strict=True))
     topics = dict.fromkeys(result.topic for result in results)
     return Report(
@@ -89,6 +106,7 @@ def build(
         ),
         run=_run(results, settings),
         models=models(results),
+        language=messages.language(),
     )
 
 
@@ -116,6 +134,11 @@ def _run(results: Sequence[Result], settings: Mapping[str, str]) -> RunDetails:
 
 def _topic_title(topic: str) -> str:
     """A topic such as `positional-encoding` as a heading; other titles as they are."""
+    return say(topic_title(topic))
+
+
+def topic_title(topic: str) -> str:
+    """The same in English."""
     if topic in _TOPICS:
         return _TOPICS[topic]
     if not re.fullmatch(r"[a-z0-9_-]+", topic):
@@ -124,22 +147,22 @@ def _topic_title(topic: str) -> str:
 
 
 _TOPICS: Final = {
-    "attention-average": "Attention as an average",
-    "cross-attention": "Cross-attention",
-    "multi-head": "Multi-head attention",
-    "multi-head-backward": "Multi-head attention, backward",
-    "feed-forward": "Feed-forward network",
-    "layer-norm": "Layer normalisation",
-    "residual": "Residual connections",
-    "scaling": "Scaled dot products",
-    "relu": "ReLU",
+    "attention-average": mark("Attention as an average"),
+    "cross-attention": mark("Cross-attention"),
+    "multi-head": mark("Multi-head attention"),
+    "multi-head-backward": mark("Multi-head attention, backward"),
+    "feed-forward": mark("Feed-forward network"),
+    "layer-norm": mark("Layer normalisation"),
+    "residual": mark("Residual connections"),
+    "scaling": mark("Scaled dot products"),
+    "relu": mark("ReLU"),
 }
 """Topics whose name alone would not do as a heading."""
 
 
 def _count(verdict: Verdict, results: Sequence[Result]) -> Count:
     found = sum(result.verdict is verdict for result in results)
-    return Count(verdict, found, wording.MEANING[verdict])
+    return Count(verdict, found, say(wording.MEANING[verdict]))
 
 
 def _alarms(results: Sequence[Result]) -> list[Alarm]:
@@ -147,9 +170,11 @@ def _alarms(results: Sequence[Result]) -> list[Alarm]:
     disagreeing = sum(result.twin.status is TwinStatus.DISAGREES for result in results)
     alarms = []
     if unexpected:
-        alarms.append(Alarm(f"Verdicts that differ from the expected one: {unexpected}."))
+        differ = say("Verdicts that differ from the expected one: {number}.", number=unexpected)
+        alarms.append(Alarm(differ))
     if disagreeing:
-        alarms.append(Alarm(f"Numeric twins that disagree with a proof: {disagreeing}."))
+        twins = say("Numeric twins that disagree with a proof: {number}.", number=disagreeing)
+        alarms.append(Alarm(twins))
     return alarms
 
 
@@ -162,15 +187,19 @@ def _entry(result: Result, key: str) -> Entry:
 def _one_line(counterexample: CounterexampleView) -> str:
     values = assignment(counterexample.values)
     outcome = f"${counterexample.latex}$" if counterexample.latex else ""
-    return ": ".join(part for part in (values, outcome) if part)
+    if not (values and outcome):
+        return values or outcome
+    return say("{what}: {more}", what=values, more=outcome)
 
 
 def claim(result: Result, key: str) -> Claim:
     """All parts of a claim that there is something to say of."""
     blocks: list[Block] = [
         *_statement(result),
-        *_notes("Hypotheses", "H", [_hypothesis(h, result.verdict) for h in result.hypotheses]),
-        *_rows("Derivation", "", result.steps),
+        *_notes(
+            mark("Hypotheses"), "H", [_hypothesis(h, result.verdict) for h in result.hypotheses]
+        ),
+        *_rows(mark("Derivation"), "", result.steps),
         *_notes(AXIOMS, "A", [_axiom(a) for a in result.axioms]),
         *_verdict(result),
         *_counterexamples(result),
@@ -178,18 +207,18 @@ def claim(result: Result, key: str) -> Claim:
         *_correction(result),
         *(_twin(result.twin) if result.statement else []),
         *_notes(MUTATIONS, "M", [_mutation(m) for m in result.mutations]),
-        *_optional("Remark", result.remark),
+        *_optional(mark("Remark"), result.remark),
     ]
     return Claim(key, result.id, result.title, result.verdict, anchors(result), tuple(blocks))
 
 
 def _statement(result: Result) -> list[Block]:
     source = result.source
-    where = f", {', '.join(source.places)}" if source.places else ""
+    where = listing("", *source.places) if source.places else ""
     shown: list[Block] = [Display(result.statement)] if result.statement else []
     if result.ranges:
-        shown.append(Paragraph("For all", f"${result.ranges}$"))
-    return [*shown, Paragraph("Source", source.says, code=source.document, where=where)]
+        shown.append(Paragraph(mark("For all"), f"${result.ranges}$"))
+    return [*shown, Paragraph(mark("Source"), source.says, code=source.document, where=where)]
 
 
 def _rows(label: str, prefix: str, steps: Sequence[StepView]) -> list[Block]:
@@ -214,7 +243,8 @@ def _notes(label: str, prefix: str, notes: list[Note]) -> list[Block]:
 
 def _hypothesis(hypothesis: HypothesisView, verdict: Verdict) -> Note:
     status = wording.status(hypothesis, verdict)
-    text = f"{hypothesis.note} ({status})" if hypothesis.note else status
+    note = hypothesis.note
+    text = say("{what} ({more})", what=note, more=status) if note else status
     return Note("", hypothesis.latex, "", text)
 
 
@@ -222,36 +252,50 @@ def _axiom(axiom: AxiomView) -> Note:
     if axiom.condition and axiom.latex.startswith(axiom.condition):
         return Note("", axiom.latex, axiom.name, axiom.citation)
     if wording.in_words(axiom.condition) or not axiom.latex:
-        where = f"if {axiom.condition}; " if axiom.condition else ""
-        return Note("", axiom.latex, axiom.name, where + axiom.citation)
+        text = axiom.citation
+        if axiom.condition:
+            text = say("if {condition}; {text}", condition=axiom.condition, text=text)
+        return Note("", axiom.latex, axiom.name, text)
     where = rf"\quad ({axiom.condition})" if axiom.condition else ""
     return Note("", axiom.latex + where, axiom.name, axiom.citation)
 
 
 def _mutation(mutation: MutationView) -> Note:
-    return Note("", mutation.statement, "", f"{mutation.says} (caught by: {mutation.caught_by})")
+    by = say(" and ").join(map(say, mutation.caught_by.split(" and ")))
+    text = say("{what} (caught by: {by})", what=mutation.says, by=by)
+    return Note("", mutation.statement, "", text)
+
+
+_CAUGHT_BY: Final = (mark("counterexample"), mark("no proof"), mark("twin"), mark("nothing"))
+"""What `MutationView.caught_by` names."""
 
 
 def _verdict(result: Result) -> list[Block]:
-    expected = f"expected: {wording.NAME[result.expected]}" if result.unexpected else "as expected"
-    found = f"{wording.NAME[result.verdict].capitalize()} ({expected})"
+    name = wording.name_of(result.verdict).capitalize()
+    if result.unexpected:
+        expected = wording.name_of(result.expected)
+        found = say("{verdict} (expected: {expected}).", verdict=name, expected=expected)
+    else:
+        found = say("{verdict} (as expected).", verdict=name)
     checked = wording.replayed(result) if result.replayed or result.steps else ""
-    sentences = [sentence for sentence in (f"{found}.", result.reason, checked) if sentence]
-    paragraph = Paragraph("Verdict", " ".join(sentences))
+    paragraph = Paragraph(mark("Verdict"), sentences(found, result.reason, checked))
     if not result.unexpected:
         return [paragraph]
-    return [Alarm("This is not the verdict that the claim's module expects."), paragraph]
+    alarm = say("This is not the verdict that the claim's module expects.")
+    return [Alarm(alarm), paragraph]
 
 
 def _counterexamples(result: Result) -> list[Block]:
     blocks: list[Block] = []
     for example in result.counterexamples:
-        breaks = f" This breaks the added hypothesis ${example.breaks}$." if example.breaks else ""
-        values = assignment(example.values)
-        taken = f"Take {values}." if values else ""
-        then = " Then" if values or breaks else "The negation of the statement holds:"
+        values, breaks = assignment(example.values), example.breaks
+        taken = say("Take {values}.", values=values) if values else ""
+        broken = (
+            say("This breaks the added hypothesis ${breaks}$.", breaks=breaks) if breaks else ""
+        )
+        then = say("Then") if values or breaks else say("The negation of the statement holds:")
         evaluated = then if example.latex else ""
-        blocks.append(Paragraph("Counterexample", f"{taken}{breaks}{evaluated}"))
+        blocks.append(Paragraph(mark("Counterexample"), sentences(taken, broken, evaluated)))
         if example.latex:
             blocks.append(Display(example.latex))
     return blocks
@@ -261,30 +305,32 @@ def _witness(result: Result) -> list[Block]:
     if not result.witness:
         return []
     values = assignment(result.witness)
-    return [Paragraph("Witness", f"{values} meets all hypotheses, so they can hold together.")]
+    meets = say("{values} meets all hypotheses, so they can hold together.", values=values)
+    return [Paragraph(mark("Witness"), meets)]
 
 
 def _correction(result: Result) -> list[Block]:
     if result.correction is None:
         return []
-    proof = _rows("Its derivation", "C", result.correction_steps)
-    return [Paragraph("Corrected statement", ""), Display(result.correction), *proof]
+    proof = _rows(mark("Its derivation"), "C", result.correction_steps)
+    return [Paragraph(mark("Corrected statement"), ""), Display(result.correction), *proof]
 
 
 def _twin(twin: TwinView) -> list[Block]:
     if twin.status is TwinStatus.NONE:
-        reason = f" {twin.reason}" if twin.reason else ""
-        return [Paragraph("Numeric twin", f"None.{reason}")]
+        return [Paragraph(TWIN, sentences(say("None."), twin.reason))]
     if twin.status is TwinStatus.DISAGREES:
-        worst = f"error {number(twin.max_error)}, tolerance {number(twin.tolerance)}"
-        return [
-            Alarm("The numeric twin disagrees: an error in this project, not a verdict."),
-            Paragraph(
-                "Numeric twin", f"Disagrees: {twin.reason}. Worst of {twin.trials} trials: {worst}."
-            ),
-        ]
-    compared = f" Compared: {twin.reason.rstrip('.')}." if twin.reason else ""
-    return [Paragraph("Numeric twin", f"Agrees {wording.agreement(twin, number)}.{compared}")]
+        worst = say(
+            "Disagrees: {reason}. Worst of {trials} trials: error {error}, tolerance {limit}.",
+            reason=twin.reason, trials=twin.trials, error=number(twin.max_error),
+            limit=number(twin.tolerance),
+        )  # fmt: skip
+        alarm = say("The numeric twin disagrees: an error in this project, not a verdict.")
+        return [Alarm(alarm), Paragraph(TWIN, worst)]
+    agrees = say("Agrees {how}.", how=wording.agreement(twin, number))
+    what = twin.reason.rstrip(".")
+    compared = say("Compared: {what}.", what=what) if what else ""
+    return [Paragraph(TWIN, sentences(agrees, compared))]
 
 
 def _optional(label: str, text: str) -> list[Block]:

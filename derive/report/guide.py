@@ -6,55 +6,89 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from derive import messages
 from derive.kernel.rules import RULES
+from derive.messages import mark, say
+from derive.report.localizing import TRUSTED
 from derive.report.model import Block, Glossary, Paragraph
 from derive.result import Result, StepView
 
 _PARTS: Final = (
     (
-        "A claim",
-        "Statement, source, hypotheses, derivation, verdict, numeric twin. “For all” says what the "
-        "numbers in statement and hypotheses may be; other letters stand for any real vectors, "
-        "matrices or functions. What the source says is told in our own words; the numbers behind "
-        "the name of the document, such as A15, are places in it. A hypothesis is “from the "
-        "source” if the source states it or needs it for what it writes to have a meaning, and "
-        "“added” if the claim fails without it and the source does not state it. A “notation” says "
-        "what a letter of ours stands for; it supposes nothing.",
+        mark("A claim"),
+        mark(
+            "Statement, source, hypotheses, derivation, verdict, numeric twin. “For all” says "
+            "what the numbers in statement and hypotheses may be; other letters stand for any "
+            "real vectors, matrices or functions. What the source says is told in our own words; "
+            "the numbers behind the name of the document, such as A15, are places in it. A "
+            "hypothesis is “from the source” if the source states it or needs it for what it "
+            "writes to have a meaning, and “added” if the claim fails without it and the source "
+            "does not state it. A “notation” says what a letter of ours stands for; it supposes "
+            "nothing."
+        ),
     ),
     (
-        "A derivation",
-        "Each line holds for all values of its letters that meet the hypotheses and what was "
-        "supposed above it. At its right stand the rule of the proof checker that gives the line "
-        "and the reason in words. The checker is a separate program that reads the logged steps "
-        "and accepts or refuses each of them.",
+        mark("A derivation"),
+        mark(
+            "Each line holds for all values of its letters that meet the hypotheses and what was "
+            "supposed above it. At its right stand the rule of the proof checker that gives the "
+            "line and the reason in words. The checker is a separate program that reads the "
+            "logged steps and accepts or refuses each of them."
+        ),
     ),
     (
-        "A numeric twin",
-        "A computation in floating-point numbers that shares nothing with the proof. Its "
-        "differences are measured in units of the largest number compared, or of 1 if that is "
-        "larger; means of random samples are compared in standard errors.",
+        mark("A numeric twin"),
+        mark(
+            "A computation in floating-point numbers that shares nothing with the proof. Its "
+            "differences are measured in units of the largest number compared, or of 1 if that is"
+            " larger; means of random samples are compared in standard errors."
+        ),
     ),
 )
 
-_RULES: Final = (
+_RULES: Final = mark(
     "What stands behind a colon follows from what stands before it. $G \\vdash p$ says that $p$ "
     "follows from the assumptions $G$; where none are written, those of all premises are kept."
 )
 
 _SIGNS: Final = (
-    (r"<|sum|prod", r"$i < n$", r"indices count from 0: $i$ is one of $0, \ldots, n-1$"),
-    (r"\\mathbb\{N\}", r"$\mathbb{N}$, $\mathbb{N}_{\ge 1}$", "the integers from 0 on, from 1 on"),
-    (r"\\(?:forall|exists) [A-Za-z]:", r"$\forall v:$", "all vectors (matrices) $v$ that fit"),
-    (r"\\delta", r"$\delta_{ij}$", "1 if $i = j$, else 0"),
-    (r"\[[^\]\[]*=[^\]\[]*\]", r"$[a = b]$", "1 if $a = b$, else 0"),
-    (r"\\bmod", r"$a \bmod n$", "the remainder of $a$ in the division by $n$, at least 0"),
-    (r"\\mid", r"$h \mid d$", "$d/h$ is an integer"),
-    (r"\\lfloor", r"$\lfloor x \rfloor$", "$x$ rounded down to an integer"),
-    (r"\\lVert", r"$\lVert v \rVert$", "the square root of the sum of the squares of the entries"),
-    (r"\\partial_", r"$\partial_{a} f(x)$", "the derivative of $f$ by the component $a$ of $x$"),
-    (r"\\mathcal\{L\}", r"$\mathcal{L}$", "the loss"),
-    (r"\\mathbb\{E\}\\?[l\[]", r"$\mathbb{E}[x]$", "the expectation of the random quantity $x$"),
-    (r"_\{?P\}?", r"$\mathbb{E}_{P}[x]$", "the mean of $x$ over outcomes of probabilities $P$"),
+    (r"<|sum|prod", r"$i < n$", mark(r"indices count from 0: $i$ is one of $0, \ldots, n-1$")),
+    (
+        r"\\mathbb\{N\}",
+        r"$\mathbb{N}$, $\mathbb{N}_{\ge 1}$",
+        mark("the integers from 0 on, from 1 on"),
+    ),
+    (
+        r"\\(?:forall|exists) [A-Za-z]:",
+        r"$\forall v:$",
+        mark("all vectors (matrices) $v$ that fit"),
+    ),
+    (r"\\delta", r"$\delta_{ij}$", mark("1 if $i = j$, else 0")),
+    (r"\[[^\]\[]*=[^\]\[]*\]", r"$[a = b]$", mark("1 if $a = b$, else 0")),
+    (r"\\bmod", r"$a \bmod n$", mark("the remainder of $a$ in the division by $n$, at least 0")),
+    (r"\\mid", r"$h \mid d$", mark("$d/h$ is an integer")),
+    (r"\\lfloor", r"$\lfloor x \rfloor$", mark("$x$ rounded down to an integer")),
+    (
+        r"\\lVert",
+        r"$\lVert v \rVert$",
+        mark("the square root of the sum of the squares of the entries"),
+    ),
+    (
+        r"\\partial_",
+        r"$\partial_{a} f(x)$",
+        mark("the derivative of $f$ by the component $a$ of $x$"),
+    ),
+    (r"\\mathcal\{L\}", r"$\mathcal{L}$", mark("the loss")),
+    (
+        r"\\mathbb\{E\}\\?[l\[]",
+        r"$\mathbb{E}[x]$",
+        mark("the expectation of the random quantity $x$"),
+    ),
+    (
+        r"_\{?P\}?",
+        r"$\mathbb{E}_{P}[x]$",
+        mark("the mean of $x$ over outcomes of probabilities $P$"),
+    ),
 )
 """A pattern of formulas that need the sign explained, the sign, and what it stands for."""
 
@@ -64,14 +98,16 @@ def guide(results: Sequence[Result]) -> tuple[Block, ...]:
     if not results:
         return ()
     formulas = "\n".join(_formulas(results))
-    signs = tuple((sign, text) for when, sign, text in _SIGNS if re.search(when, formulas))
+    signs = tuple((sign, say(text)) for when, sign, text in _SIGNS if re.search(when, formulas))
     used = {step.rule for result in results for step in _steps(result)}
-    rules = tuple((f"`{name}`", rule_in_words(name)) for name in RULES if name in used)
-    blocks: list[Block] = [Paragraph(label, text) for label, text in _PARTS]
+    rules = tuple(
+        (f"`{name}`", messages.told(rule_in_words(name), TRUSTED)) for name in RULES if name in used
+    )
+    blocks: list[Block] = [Paragraph(label, say(text)) for label, text in _PARTS]
     if signs:
-        blocks.append(Glossary("Signs", signs))
+        blocks.append(Glossary(mark("Signs"), signs))
     if rules:
-        blocks += [Paragraph("Rules", _RULES), Glossary("", rules)]
+        blocks += [Paragraph(mark("Rules"), say(_RULES)), Glossary("", rules)]
     return tuple(blocks)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from derive import messages
 from derive.result import Verdict
 
 
@@ -231,6 +232,8 @@ class RunDetails:
 
 @dataclass(frozen=True)
 class Report:
+    """`language` is that of its texts, and of what the renderers say."""
+
     scope: str
     counts: tuple[Count, ...]
     alarms: tuple[Alarm, ...]
@@ -241,3 +244,4 @@ class Report:
     topics: tuple[Topic, ...]
     run: RunDetails
     models: tuple[Block, ...] = ()
+    language: str = messages.ENGLISH

@@ -6,15 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from derive import latex
+from derive import latex, messages
 from derive.kernel import terms as T
+from derive.messages import mark, say
+from derive.report.localizing import PUBLISHED
 from derive.report.model import Bar, Bars, Block, Note, Notes, Paragraph, Table
 from derive.result import Result
 
 if TYPE_CHECKING:
     from derive.count.published import Answer
 
-MODELS: Final = "Totals of real models"
+MODELS: Final = mark("Totals of real models")
 _TOPIC: Final = "model-totals"
 
 #: Whose share of feed-forward parameters is drawn: the ids of rows of the table.
@@ -34,18 +36,22 @@ def models(results: Sequence[Result]) -> tuple[Block, ...]:
     found = answers()
     return (
         Paragraph(
-            "Closed forms",
-            "Each is the sum of 1 over all entries of all weight tensors of a family, proved for "
-            "all sizes; beside it stand the model at whose sizes it is used and what is counted. "
-            f"The derivations are the claims `{_TOPIC}`.",
+            mark("Closed forms"),
+            say(
+                "Each is the sum of 1 over all entries of all weight tensors of a family, proved "
+                "for all sizes; beside it stand the model at whose sizes it is used and what is "
+                "counted. The derivations are the claims `model-totals`."
+            ),
         ),
         Notes("", tuple(_forms(found))),
         Paragraph(
-            "Published and exact",
-            "An exact count is the value of the closed form. It rounds to the published number if "
-            "shortening it to the digits that are printed gives these.",
+            mark("Published and exact"),
+            say(
+                "An exact count is the value of the closed form. It rounds to the published "
+                "number if shortening it to the digits that are printed gives these."
+            ),
         ),
-        Table(("Model", "Published", "Exact", "Answer"), tuple(_groups(found))),
+        Table((say("Model"), say("Published"), say("Exact"), say("Answer")), tuple(_groups(found))),
         _shares(found),
     )
 
@@ -59,7 +65,11 @@ def _forms(found: Sequence[Answer]) -> Iterator[Note]:
             continue
         seen.add(count.architecture.title)
         total = latex.latex(T.eq(T.var("N", "nat"), count.total.closed.term))
-        text = f"{count.architecture.title} ({a.family}, {a.name}): " + "; ".join(a.conventions)
+        model = messages.listing(_told(a.family), _told(a.name))
+        text = say(
+            "{title} ({model}): {conventions}", title=_told(count.architecture.title), model=model,
+            conventions=_joined(a.conventions),
+        )  # fmt: skip
         yield Note("", total, "", text)
 
 
@@ -69,13 +79,23 @@ def _groups(
     totals = [a for a in found if a.counts_parameters]
     for family, source in dict.fromkeys((a.family, a.source) for a in totals):
         rows = [a for a in totals if (a.family, a.source) == (family, source)]
-        yield f"{family}: {source}", tuple(map(_row, rows))
+        yield say("{what}: {more}", what=_told(family), more=_told(source)), tuple(map(_row, rows))
 
 
 def _row(a: Answer) -> tuple[str, str, str, str]:
-    why = f": {'; '.join(a.reasons)}" if a.reasons else ""
-    text = re.sub(r"(\d+) x 10\^(\d+)", r"$\1 \\times 10^{\2}$", a.text)
-    return a.name, text, f"{a.number:,}", a.in_short + why
+    text = re.sub(r"(\d+) x 10\^(\d+)", r"$\1 \\times 10^{\2}$", _told(a.text))
+    answer = _told(a.in_short)
+    if a.reasons:
+        answer = say("{what}: {more}", what=answer, more=_joined(a.reasons))
+    return _told(a.name), text, f"{a.number:,}", answer
+
+
+def _joined(said: Sequence[str]) -> str:
+    return say("; ").join(map(_told, said))
+
+
+def _told(text: str) -> str:
+    return messages.told(text, PUBLISHED)
 
 
 def _shares(found: Sequence[Answer]) -> Bars:
@@ -84,13 +104,13 @@ def _shares(found: Sequence[Answer]) -> Bars:
     for name in _DRAWN:
         a = by_id[name]
         share = a.readings[0].count.ffn_share
-        bars.append(Bar(f"{a.family}, {a.name}", round(1000 * share)))
-    caption = (
+        bars.append(Bar(messages.listing(_told(a.family), _told(a.name)), round(1000 * share)))
+    caption = say(
         "The share of the feed-forward networks in all parameters. The last bar is the 2/3 of a "
         "layer of four and eight squares: cross-attention and the embeddings of small models pull "
         "a share below it, gated networks and many experts above it."
     )
-    return Bars(caption, tuple(bars), Bar("two thirds", 667))
+    return Bars(caption, tuple(bars), Bar(say("two thirds"), 667))
 
 
 def texts() -> Iterator[tuple[str, str]]:

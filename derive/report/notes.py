@@ -6,9 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from derive import messages
 from derive.claims import DERIVATIONS, INTERVIEW, NUMERIC
 from derive.errata import Erratum, errata_of
 from derive.places import Place, places_of, whole
+from derive.report import localizing
 from derive.report.model import Anchor, Document, Fault, Link, Passage
 from derive.result import Result
 
@@ -46,7 +48,7 @@ def _document(document: str, keyed: Keyed, *, complete: bool) -> Document:
     faults = errata_of(document, links.keys(), complete=complete)
     return Document(
         key=_key("note", document),
-        title=TITLES.get(document, f"`{document}`"),
+        title=_told(TITLES[document]) if document in TITLES else f"`{document}`",
         code=document,
         passages=tuple(passage for passage in passages if passage.links),
         faults=tuple(_fault(erratum, links) for erratum in faults),
@@ -56,13 +58,18 @@ def _document(document: str, keyed: Keyed, *, complete: bool) -> Document:
 def _passage(document: str, place: Place, here: Keyed) -> Passage:
     found = [link(key, r) for key, r in here if place.name in map(whole, r.source.places)]
     key = _key("place", document, place.name)
-    return Passage(key, place.name, place.lines, place.says, tuple(found))
+    return Passage(key, place.name, place.lines, _told(place.says), tuple(found))
 
 
 def _fault(erratum: Erratum, links: dict[str, Link]) -> Fault:
     found = tuple(links[name] for name in erratum.claims if name in links)
-    return Fault(", ".join(erratum.places), erratum.problem, erratum.instead, found)
+    places = messages.listing(*erratum.places)
+    return Fault(places, _told(erratum.problem), _told(erratum.instead), found)
 
 
 def link(key: str, result: Result) -> Link:
     return Link(key, result.id, result.title, result.verdict)
+
+
+def _told(text: str) -> str:
+    return messages.told(text, localizing.NOTES)

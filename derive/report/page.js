@@ -1,6 +1,8 @@
 (() => {
   "use strict";
   const form = document.getElementById("filter");
+  const [countWords, formulaWord, copiedWords, copyWords] =
+    JSON.parse(document.getElementById("words").textContent);
   const said = document.getElementById("said");
   const articles = [...document.querySelectorAll("article")];
   const rows = [...document.querySelectorAll(".entries tr:has(td)")];
@@ -27,7 +29,8 @@
     for (const row of rows) row.hidden = !shown.has(row.querySelector("a").hash.slice(1));
     for (const body of document.querySelectorAll(".entries tbody")) body.hidden = !hasShown(body, "tr:has(td)");
     for (const section of document.querySelectorAll(".topic")) section.hidden = !hasShown(section, "article");
-    document.getElementById("count").textContent = `${shown.size} of ${articles.length} claims`;
+    document.getElementById("count").textContent = countWords
+      .replace("{shown}", shown.size).replace("{all}", articles.length);
   }
 
   /** A link to a claim that is filtered out shows all claims again. */
@@ -55,7 +58,7 @@
       line.classList.replace("z", "w");
       line.tabIndex = 0;
       line.setAttribute("role", "group");
-      line.setAttribute("aria-label", "formula");
+      line.setAttribute("aria-label", formulaWord);
     });
     words.clear();
   }
@@ -66,7 +69,7 @@
     const latex = table[places[[...document.querySelectorAll(".f")].indexOf(formula)]];
     try {
       await navigator.clipboard.writeText(latex);
-      said.textContent = "LaTeX copied";
+      said.textContent = copiedWords;
     } catch {  // not allowed: it is shown, to be copied by hand
       said.textContent = latex;
     }
@@ -77,7 +80,7 @@
     for (const tag of document.querySelectorAll(".rows li:has(.f)>b")) {
       tag.setAttribute("role", "button");
       tag.tabIndex = 0;
-      tag.setAttribute("aria-label", `Copy ${tag.textContent} as LaTeX`);
+      tag.setAttribute("aria-label", copyWords.replace("{tag}", tag.textContent));
     }
   }
   const button = (event) => event.target.closest && event.target.closest("b[role=button]");

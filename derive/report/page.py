@@ -18,7 +18,8 @@ from importlib import resources
 from itertools import groupby
 from typing import Final
 
-from derive import plain_math, wording
+from derive import messages, plain_math, wording
+from derive.messages import counted, listing, mark, say
 from derive.report import mathml
 from derive.report.document import AXIOMS, MUTATIONS
 from derive.report.errors import ReportError
@@ -49,6 +50,17 @@ from derive.report.model import (
 )
 from derive.report.models import MODELS
 from derive.report.text import Span, spans, typeset
+from derive.report.words import (
+    FAULTS,
+    GUIDE,
+    INSTEAD,
+    NO_CLAIMS,
+    RUN,
+    SUBTITLE,
+    TITLE,
+    WARNING,
+    WRONG,
+)
 from derive.result import Verdict
 
 RUN_BEGIN: Final = (
@@ -56,7 +68,6 @@ RUN_BEGIN: Final = (
 )
 RUN_END: Final = "<!-- run-dependent part: ends -->"
 
-_TITLE: Final = "Transformer mathematics: derivation report"
 _SIGN: Final = {
     Verdict.PROVED: ("p", "✓"),
     Verdict.CONDITIONAL: ("c", "△"),
@@ -69,7 +80,8 @@ _SIGN: Final = {
 
 def render(report: Report) -> str:
     """The complete page."""
-    return _Page().page(report)
+    with messages.speaking(report.language):
+        return _Page().page(report)
 
 
 BUDGET_BYTES: Final = 2_980_000
@@ -136,9 +148,9 @@ class _Page:
             _entries(report.entries),
             *map(_document, report.documents),
             _figures(report.figures),
-            _section("guide", "How to read this report", guide),
+            _section("guide", say(GUIDE), guide),
             *topics,
-            _section("models", MODELS, [self._block(block) for block in report.models]),
+            _section("models", say(MODELS), [self._block(block) for block in report.models]),
             _axioms(self._axioms.values()),
             RUN_BEGIN,
             _run(report.run),
@@ -174,6 +186,7 @@ class _Page:
             _packed(self._formulas, [self._lines[place].markup for place in sorted(packed)]),
             RUN_END,
             "</main></div>",
+            f"<script type=application/json id=words>{_script_words()}</script>",
             f"<script>{_resource('page.js')}</script>",
         ]
         return "\n".join([_LINE.sub(lambda found: lines[int(found[1])], head), *tail]) + "\n"
@@ -222,22 +235,26 @@ class _Page:
                 return _bars(block)
 
     def _display(self, latex: str, told: dict[str, str]) -> str:
-        told.setdefault(latex, "the statement")
+        told.setdefault(latex, say("the statement"))
         return self._formula(latex, rank=2)
 
     def _rows(self, block: Rows, told: dict[str, str]) -> str:
         rows = "\n".join(self._row(row, told) for row in block.rows)
-        return _rows(block.label, "line", len(block.rows), rows, "rows")
+        number = len(block.rows)
+        count = counted("{number} line", "{number} lines", number)
+        return _rows(block.label, count, rows, "rows")
 
     def _row(self, row: Row, told: dict[str, str]) -> str:
         code = f"{_code(row.code)} " if row.code else ""
         formula = self._told(row.latex, told) or self._line(row.latex, row.shown)
-        told.setdefault(row.latex, f"line {row.tag}")
+        told.setdefault(row.latex, say("line {tag}", tag=row.tag))
         return f"<li><b>{escape(row.tag)}</b>{formula}<p>{code}{_text(row.reason)}"
 
     def _notes(self, block: Notes, told: dict[str, str]) -> str:
         if block.label == AXIOMS:
-            return f"<p>{_label(AXIOMS)}" + ", ".join(map(self._axiom, block.notes)) + "."
+            return f"<p>{_label(AXIOMS)}" + say(
+                "{what}.", what=listing(*map(self._axiom, block.notes))
+            )
         if block.label == MUTATIONS:
             return self._mutations(block)
         notes = "\n".join(self._note(note, told) for note in block.notes)
@@ -250,12 +267,13 @@ class _Page:
             f"<p>{_text(note.text)}"
             for note in block.notes
         )
-        return _rows(block.label, "mistake", len(block.notes), notes, "rows notes")
+        count = counted("{number} mistake", "{number} mistakes", len(block.notes))
+        return _rows(block.label, count, notes, "rows notes")
 
     def _note(self, note: Note, told: dict[str, str]) -> str:
-        code = f"{_code(note.code)}: " if note.code else ""
+        code = say("{what}: {more}", what=_code(note.code), more="") if note.code else ""
         formula = self._formula(note.latex, rank=1) if note.latex else "<div></div>"
-        told.setdefault(note.latex, f"hypothesis {note.tag}")
+        told.setdefault(note.latex, say("hypothesis {tag}", tag=note.tag))
         return f"<li><b>{escape(note.tag)}</b>{formula}<p>{code}{_text(note.text)}"
 
     def _axiom(self, note: Note) -> str:
@@ -283,15 +301,15 @@ def _framed(markup: str, *, indented: bool = False, wide: bool = False) -> str:
     """A formula in lines of its own; a wide one scrolls sideways if need be, also by keyboard."""
     if wide:
         kind = "f w i" if indented else "f w"
-        return f"<div class='{kind}' tabindex=0 role=group aria-label=formula>{markup}</div>"
+        name = say("formula")
+        return f"<div class='{kind}' tabindex=0 role=group aria-label={name}>{markup}</div>"
     return f"<div class='f i'>{markup}</div>" if indented else f"<div class=f>{markup}</div>"
 
 
-def _rows(label: str, noun: str, number: int, rows: str, kind: str) -> str:
+def _rows(label: str, count: str, rows: str, kind: str) -> str:
     """Numbered lines under a fold."""
-    count = f"{number} {noun}{'' if number == 1 else 's'}"
     return (
-        f"<details><summary>{escape(label)} <span>({count})</span></summary>"
+        f"<details><summary>{escape(say(label))} <span>({count})</span></summary>"
         f"<ol class='{kind}'>{rows}</ol></details>"
     )
 
@@ -301,34 +319,34 @@ def _rows(label: str, noun: str, number: int, rows: str, kind: str) -> str:
 
 def _head() -> str:
     return (
-        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
+        f"<!doctype html>\n<html lang={messages.language()}><head><meta charset=utf-8>"
         "<meta name=viewport content='width=device-width, initial-scale=1'>"
-        f"<title>{_TITLE}</title>\n<style>{_resource('page.css')}</style></head>\n<body>"
+        f"<title>{say(TITLE)}</title>\n<style>{_resource('page.css')}</style></head>\n<body>"
     )
 
 
 def _header(report: Report) -> str:
     return (
-        "<a class=skip href=#main>Skip to the report</a>\n"
-        f"<header><h1>{_TITLE}</h1><p>Every claim with its verdict, its derivation and its "
-        f"numeric check. {escape(report.scope)}</header>"
+        f"<a class=skip href=#main>{say('Skip to the report')}</a>\n"
+        f"<header><h1>{say(TITLE)}</h1>"
+        f"<p>{messages.sentences(say(SUBTITLE), escape(report.scope))}</header>"
     )
 
 
 def _contents(report: Report, axioms: dict[str, Note]) -> str:
-    parts = [("summary", "Summary"), ("claims", "All claims")]
+    parts = [("summary", say("Summary")), ("claims", say("All claims"))]
     parts += [(document.key, document.title) for document in report.documents]
-    parts += [("pictures", "Pictures")] if report.figures else []
-    parts += [("guide", "How to read this report")] if report.guide else []
+    parts += [("pictures", say("Pictures"))] if report.figures else []
+    parts += [("guide", say(GUIDE))] if report.guide else []
     topics = [(topic.key, topic.title) for topic in report.topics]
-    last = [("models", MODELS)] if report.models else []
-    last += [("axioms", "Axioms")] if axioms else []
-    last += [("run", "How to reproduce this report")]
+    last = [("models", say(MODELS))] if report.models else []
+    last += [("axioms", say(AXIOMS))] if axioms else []
+    last += [("run", say(RUN))]
     return (
         "<div class=side>\n"
         + _form(report.topics)
-        + "<nav aria-label=Contents><details open><summary>Contents</summary>"
-        + _links_to(parts) + "<h2>Derivations</h2>" + _links_to(topics) + _links_to(last)
+        + "<nav aria-label={0}><details open><summary>{0}</summary>".format(say("Contents"))
+        + _links_to(parts) + f"<h2>{say('Derivations')}</h2>" + _links_to(topics) + _links_to(last)
         + "</details></nav></div>"
     )  # fmt: skip
 
@@ -342,21 +360,23 @@ def _form(topics: tuple[Topic, ...]) -> str:
     """Shown by the script, which it needs."""
     verdicts = "".join(
         f"<label><input type=checkbox name=v value={letter} checked>"
-        f"<b class={letter}>{sign} {wording.NAME[verdict]}</b></label>"
+        f"<b class={letter}>{sign} {wording.name_of(verdict)}</b></label>"
         for verdict, (letter, sign) in _SIGN.items()
     )
     options = "".join(f"<option value={t.key}>{_plain(t.title)}</option>" for t in topics)
     return (
-        "<form id=filter role=search aria-label='Filter claims' hidden>"
-        "<label>Search <input type=search name=q autocomplete=off></label>"
-        f"<fieldset><legend>Verdict</legend>{verdicts}</fieldset>"
-        f"<label>Topic <select name=t><option value=''>all</option>{options}</select></label>"
+        f"<form id=filter role=search aria-label='{say('Filter claims')}' hidden>"
+        f"<label>{say('Search')} <input type=search name=q autocomplete=off></label>"
+        f"<fieldset><legend>{say('Verdict')}</legend>{verdicts}</fieldset>"
+        f"<label>{say('Topic')} <select name=t><option value=''>{say('all')}</option>{options}"
+        "</select></label>"
         "<p><output id=count></output>"
-        "<p><button type=button id=unfold>Unfold all</button> "
-        "<button type=button id=fold>Fold all</button>"
-        "<p><label>Colours <select name=m><option value='light dark'>as the system"
-        "<option value=light>light<option value=dark>dark</select></label>"
-        "<p class=quiet>The number of a line copies its formula as LaTeX."
+        f"<p><button type=button id=unfold>{say('Unfold all')}</button> "
+        f"<button type=button id=fold>{say('Fold all')}</button>"
+        f"<p><label>{say('Colours')} <select name=m>"
+        f"<option value='light dark'>{say('as the system')}<option value=light>{say('light')}"
+        f"<option value=dark>{say('dark')}</select></label>"
+        f"<p class=quiet>{say('The number of a line copies its formula as LaTeX.')}"
         "</form>\n<p id=said role=status></p>\n"
     )
 
@@ -366,6 +386,17 @@ def _section(key: str, title: str, parts: list[str], *, kind: str = "") -> str:
         return ""
     named = f" class={kind}" if kind else ""
     return f"<section id={key}{named}><h2>{_text(title)}</h2>\n" + "\n".join(parts) + "</section>"
+
+
+_SCRIPT_WORDS: Final = (
+    mark("{shown} of {all} claims"), mark("formula"), mark("LaTeX copied"),
+    mark("Copy {tag} as LaTeX"),
+)  # fmt: skip
+
+
+def _script_words() -> str:
+    """What the script says, in the order in which it takes the words."""
+    return json.dumps([say(words) for words in _SCRIPT_WORDS], ensure_ascii=False)
 
 
 def _resource(name: str) -> str:
@@ -379,10 +410,10 @@ def _summary(report: Report) -> str:
     rows = "".join(map(_count, report.counts))
     total = sum(count.number for count in report.counts)
     table = (
-        "<table class=counts><thead><tr><th scope=col>Verdict<th scope=col>Claims"
-        f"<th scope=col>Meaning<tbody>{rows}<tfoot><tr><th scope=row>all<td>{total}<td></table>"
+        f"<table class=counts><thead><tr>{_heads('Verdict', 'Claims', 'Meaning')}<tbody>{rows}"
+        f"<tfoot><tr><th scope=row>{say('all')}<td>{total}<td></table>"
     )
-    return _section("summary", "Summary", [table, *map(_alarm, report.alarms)])
+    return _section("summary", say("Summary"), [table, *map(_alarm, report.alarms)])
 
 
 def _count(count: Count) -> str:
@@ -392,16 +423,16 @@ def _count(count: Count) -> str:
 
 def _entries(entries: tuple[Entry, ...]) -> str:
     if not entries:
-        return _section("claims", "All claims", ["<p>No claims were selected."])
+        return _section("claims", say("All claims"), [f"<p>{say(NO_CLAIMS)}"])
     groups = groupby(entries, key=lambda entry: (entry.verdict, entry.topic))
     bodies = [
         f"<tbody><tr><th colspan=3 scope=rowgroup>{_mark(verdict)} {_text(topic)}"
         + "".join(map(_entry, group))
         for (verdict, topic), group in groups
     ]
-    head = "<thead><tr><th scope=col>Verdict<th scope=col>Claim<th scope=col>Places"
+    head = f"<thead><tr>{_heads('Verdict', 'Claim', 'Places')}"
     table = f"<table class=entries>{head}" + "\n".join(bodies) + "</table>"
-    return _section("claims", "All claims", [table])
+    return _section("claims", say("All claims"), [table])
 
 
 def _entry(entry: Entry) -> str:
@@ -414,16 +445,16 @@ def _entry(entry: Entry) -> str:
 
 
 def _document(document: Document) -> str:
-    where = f"<p class=quiet>In the claims: {_code(document.code)}"
+    where = f"<p class=quiet>{say('In the claims: {name}', name=_code(document.code))}"
     passages = [_passage(passage) for passage in document.passages]
     faults = "".join(map(_fault, document.faults))
-    listed = [f"<h3>Errors and ambiguities</h3><div class=faults>{faults}</div>"] if faults else []
+    listed = [f"<h3>{say(FAULTS)}</h3><div class=faults>{faults}</div>"] if faults else []
     return _section(document.key, document.title, [where, *passages, *listed])
 
 
 def _passage(passage: Passage) -> str:
     lines = escape(passage.lines.replace("-", "–"))
-    numbered = f" <small>lines {lines}</small>" if lines else ""
+    numbered = f" <small>{say('lines {lines}', lines=lines)}</small>" if lines else ""
     return (
         f"<div class=place id={passage.key}><h3>{escape(passage.name)}{numbered}</h3>"
         f"<p>{_text(passage.says)}{_links(passage.links)}</div>"
@@ -433,8 +464,8 @@ def _passage(passage: Passage) -> str:
 def _fault(fault: Fault) -> str:
     return (
         f"<div class=place><h4>{escape(fault.places)}</h4>"
-        f"<div><p>{_label('What is wrong')}{_text(fault.problem)}"
-        f"<p>{_label('What should stand there')}{_text(fault.instead)}</div>"
+        f"<div><p>{_label(WRONG)}{_text(fault.problem)}"
+        f"<p>{_label(INSTEAD)}{_text(fault.instead)}</div>"
         f"{_links(fault.links)}</div>"
     )
 
@@ -448,13 +479,15 @@ def _links(links: tuple[Link, ...]) -> str:
 
 
 def _figures(figures: tuple[Figure, ...]) -> str:
-    return _section("pictures", "Pictures", [_figure(figure) for figure in figures])
+    return _section("pictures", say("Pictures"), [_figure(figure) for figure in figures])
 
 
 def _figure(figure: Figure) -> str:
     title = _text(figure.title)
     svg = figure.svg.replace("<svg", f"<svg role=img aria-label='{_plain(figure.title)}'", 1)
-    caption = f"<figcaption><b>{title}.</b> {_text(figure.caption)}</figcaption>"
+    caption = (
+        f"<figcaption><b>{say('{what}.', what=title)}</b> {_text(figure.caption)}</figcaption>"
+    )
     return f"<figure id=picture-{figure.name}>{svg}{caption}</figure>"
 
 
@@ -470,20 +503,20 @@ def _link(key: str, title: str) -> str:
 
 def _mark(verdict: Verdict) -> str:
     letter, sign = _SIGN[verdict]
-    return f"<b class={letter}>{sign} {wording.NAME[verdict]}</b>"
+    return f"<b class={letter}>{sign} {wording.name_of(verdict)}</b>"
 
 
 def _sign(verdict: Verdict) -> str:
     letter, sign = _SIGN[verdict]
-    return f"<b class={letter} role=img aria-label='{wording.NAME[verdict]}'>{sign}</b>"
+    return f"<b class={letter} role=img aria-label='{wording.name_of(verdict)}'>{sign}</b>"
 
 
 def _places(anchors: tuple[Anchor, ...]) -> str:
-    return ", ".join(f"<a href=#{anchor.key}>{escape(anchor.name)}</a>" for anchor in anchors)
+    return listing(*(f"<a href=#{a.key}>{escape(a.name)}</a>" for a in anchors))
 
 
 def _label(label: str) -> str:
-    return f"<b>{escape(label)}.</b> " if label else ""
+    return f"<b>{say('{label}.', label=escape(say(label)))}</b> " if label else ""
 
 
 def _code(name: str) -> str:
@@ -491,7 +524,7 @@ def _code(name: str) -> str:
 
 
 def _alarm(alarm: Alarm) -> str:
-    return f"<p class=alarm><b>Attention.</b> {_text(alarm.text)}"
+    return f"<p class=alarm>{_label(WARNING)}{_text(alarm.text)}"
 
 
 def _glossary(block: Glossary) -> str:
@@ -526,7 +559,7 @@ def _axioms(axioms: Iterable[Note]) -> str:
         f"<dd>{mathml.inline(note.latex) if note.latex else ''} <p>{_text(note.text)}"
         for note in sorted(axioms, key=lambda note: note.code)
     )
-    return _section("axioms", "Axioms", [f"<dl>{rows}</dl>"]) if rows else ""
+    return _section("axioms", say(AXIOMS), [f"<dl>{rows}</dl>"]) if rows else ""
 
 
 def _axiom_key(note: Note) -> str:
@@ -547,7 +580,7 @@ def _text(text: str) -> str:
     return "".join(out)
 
 
-_CLOSING: Final = tuple(".,;:!?)]”’")
+_CLOSING: Final = tuple(".,;:!?)]”’，。；：！？、）")
 
 
 def _span(span: Span, part: str) -> str:
@@ -582,22 +615,28 @@ def _plain(text: str) -> str:
 
 
 def _run(run: RunDetails) -> str:
-    settings = "".join(f"<dt>{escape(name)}<dd>{_code(value)}" for name, value in run.settings)
+    settings = "".join(f"<dt>{escape(say(name))}<dd>{_code(value)}" for name, value in run.settings)
     logs: dict[str, str] = {}
     for log in run.logs:
-        logs[log.code] = logs.get(log.code, "") + f"{escape(log.kind)} {_code(log.digest)}<br>"
+        logs[log.code] = logs.get(log.code, "") + f"{escape(say(log.kind))} {_code(log.digest)}<br>"
     rows = "\n".join(
         f"<tr><th scope=row>{_code(t.code)}<td>{t.symbolic:.2f}<td>{t.numeric:.2f}"
         f"<td>{logs.get(t.code, '')}"
         for t in run.timings
     )
-    head = "".join(f"<th scope=col>{name}" for name in _RUN_COLUMNS)
-    table = f"<table class=logs><thead><tr>{head}<tbody>{rows}</table>"
-    folded = _folded("Times, and the hash of every proof log", table) if rows else ""
-    return _section("run", "How to reproduce this report", [f"<dl>{settings}</dl>", folded])
+    table = f"<table class=logs><thead><tr>{_heads(*_RUN_COLUMNS)}<tbody>{rows}</table>"
+    folded = _folded(say("Times, and the hash of every proof log"), table) if rows else ""
+    return _section("run", say(RUN), [f"<dl>{settings}</dl>", folded])
 
 
-_RUN_COLUMNS: Final = ("Claim", "Symbolic, s", "Numeric, s", "SHA-256 of its proof logs")
+_RUN_COLUMNS: Final = (
+    mark("Claim"), mark("Symbolic, s"), mark("Numeric, s"), mark("SHA-256 of its proof logs"),
+)  # fmt: skip
+
+
+def _heads(*names: str) -> str:
+    """The heads of columns."""
+    return "".join(f"<th scope=col>{say(name)}" for name in names)
 
 
 def _folded(label: str, body: str) -> str:
@@ -606,7 +645,7 @@ def _folded(label: str, body: str) -> str:
 
 def _scrolling(table: str) -> str:
     """A table that may be wider than the screen; it can be scrolled by keyboard, too."""
-    return f"<div class=scroll tabindex=0 role=group aria-label=table>{table}</div>"
+    return f"<div class=scroll tabindex=0 role=group aria-label={say('table')}>{table}</div>"
 
 
 def _packed(formulas: list[str], markup: list[str]) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from importlib import resources
 from itertools import groupby
 
+from derive import messages
+from derive.messages import listing, say, space, suffix
 from derive.report import layout
 from derive.report.errors import ReportError
 from derive.report.formulas import displayed, fits, sits_well
@@ -36,6 +38,7 @@ from derive.report.model import (
     Topic,
 )
 from derive.report.text import breakable, escape, plain, set_code, set_text
+from derive.report.words import tex_words
 from derive.result import Verdict
 
 RUN_BEGIN = "% --- run-dependent part: begins (all else depends on the input and the seed)"
@@ -56,6 +59,11 @@ _LONG_NOTE = 100
 
 def render(report: Report) -> str:
     """The complete LaTeX document."""
+    with messages.speaking(report.language):
+        return _whole(report)
+
+
+def _whole(report: Report) -> str:
     parts = [
         preamble(),
         r"\begin{document}",
@@ -76,11 +84,18 @@ def render(report: Report) -> str:
 
 
 def preamble() -> str:
-    """The lengths of the page, then the look that uses them."""
+    """The lengths of the page and the words, then the look that uses them."""
     lengths = [rf"\newcommand{{\{name}}}{{{length}}}" for name, length in layout.tex_lengths()]
     folder = resources.files("derive.report")
-    looks = [folder.joinpath(name).read_text("utf-8") for name in ("preamble.sty", "claims.sty")]
-    return "\n".join([*lengths, *(look.rstrip() for look in looks)])
+    names = ["preamble.sty", *fonts(messages.language()), "claims.sty"]
+    looks = [folder.joinpath(name).read_text("utf-8") for name in names]
+    words = tex_words(whole=True)
+    return "\n".join([*lengths, *words, *(look.rstrip() for look in looks)])
+
+
+def fonts(language: str) -> tuple[str, ...]:
+    """The style that brings fonts for a language that needs other ones."""
+    return ("chinese.sty",) if language == "zh" else ()
 
 
 def command(name: str, *arguments: str) -> str:
@@ -157,15 +172,15 @@ def _sign(verdict: Verdict) -> str:
 
 
 def _places(anchors: tuple[Anchor, ...]) -> str:
-    return escape(", ".join(anchor.name for anchor in anchors))
+    return escape(listing(*(anchor.name for anchor in anchors)))
 
 
 # -- the pictures ----------------------------------------------------------------------------
 
 
-def file_of(figure: Figure) -> str:
+def file_of(figure: Figure, language: str) -> str:
     """The name of the file that a picture has beside the document."""
-    return f"report-{figure.name}.pdf"
+    return f"report{suffix(language)}-{figure.name}.pdf"
 
 
 def _figures(figures: tuple[Figure, ...]) -> str:
@@ -174,7 +189,7 @@ def _figures(figures: tuple[Figure, ...]) -> str:
 
 def _figure(figure: Figure) -> str:
     caption = set_text(figure.caption, layout.BODY_EM)
-    return command("drawing", file_of(figure), escape(figure.title), caption)
+    return command("drawing", file_of(figure, messages.language()), escape(figure.title), caption)
 
 
 # -- the claims ------------------------------------------------------------------------------
@@ -256,13 +271,16 @@ def _bars(block: Bars) -> str:
 
 
 def _label(label: str) -> list[str]:
-    return [command("rows", escape(label))] if label else []
+    return [command("rows", escape(say(label)))] if label else []
 
 
 def _paragraph(paragraph: Paragraph) -> str:
-    code = set_code(paragraph.code) + escape(f"{paragraph.where}. ") if paragraph.code else ""
+    code = ""
+    if paragraph.code:
+        where = escape(say("{what}.", what=paragraph.where) + space())
+        code = set_code(paragraph.code) + where
     text = set_text(paragraph.text, layout.BODY_EM)
-    return command("labelled", escape(paragraph.label)) + code + text
+    return command("labelled", escape(say(paragraph.label))) + code + text
 
 
 def _alarm(alarm: Alarm) -> str:
@@ -293,7 +311,7 @@ def _notes(block: Notes) -> str:
 
 def _note(note: Note, columns: tuple[str, float]) -> str:
     code = [set_code(note.code)] if note.code else []
-    beside = ": ".join([*code, set_text(note.text, layout.REASON_EM)])
+    beside = escape(say(": ")).join([*code, set_text(note.text, layout.REASON_EM)])
     return _beside(note.tag, note.latex, beside, columns)
 
 
@@ -323,9 +341,11 @@ def _beside(tag: str, latex: str, text: str, narrow: tuple[str, float]) -> str:
 
 
 def _run(run: RunDetails) -> str:
-    settings = [command("setting", escape(name), set_code(value)) for name, value in run.settings]
+    settings = [
+        command("setting", escape(say(name)), set_code(value)) for name, value in run.settings
+    ]
     logs = [
-        command("prooflog", set_code(log.code), escape(log.kind), set_code(log.digest))
+        command("prooflog", set_code(log.code), escape(say(log.kind)), set_code(log.digest))
         for log in run.logs
     ]
     return "\n".join(

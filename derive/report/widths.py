@@ -46,6 +46,10 @@ _UNKNOWN: Final = 0.78
 """Most relations, binary operators and wide Greek letters."""
 
 
+_FIRST_WIDE: Final = "\u3000"
+"""From here on characters fill a square: Chinese ones and their punctuation."""
+
+
 def token_width(token: str) -> float:
     """Width of one token of math, without the space around it."""
     if token[0].isdigit():
@@ -65,4 +69,6 @@ def _upright_letter(char: str) -> float:
         return 0.36
     if char in "mwMW":
         return 0.9
+    if char >= _FIRST_WIDE:
+        return 1.0
     return 0.75 if char.isupper() else 0.53

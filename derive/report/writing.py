@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from derive import messages
+from derive.messages import suffix
 from derive.report import page, rendering
 from derive.report.document import build
 from derive.report.model import Figure, Report
@@ -34,6 +36,7 @@ def write_report(
     formats: Sequence[str] = FORMATS,
     complete: bool = False,
     figures: Sequence[Figure] = (),
+    language: str = messages.ENGLISH,
 ) -> list[Path]:
     """Write the derivation report into the directory `out` and return the paths of its files.
 
@@ -44,13 +47,15 @@ def write_report(
     older files are replaced by whole new ones or left as they were.  The same input gives the same
     bytes, apart from the marked part that holds settings, times and hashes.
     """
-    report = build(results, settings=settings, complete=complete, figures=figures)
+    report = build(
+        results, settings=settings, complete=complete, figures=figures, language=language
+    )
     texts = _render(report, formats, parallel=len(results) >= _MANY)
     out.mkdir(parents=True, exist_ok=True)
-    written = [out / f"report.{kind}" for kind in formats]
+    written = [out / f"report{suffix(language)}.{kind}" for kind in formats]
     files: dict[Path, str | bytes] = dict(zip(written, texts, strict=True))
     if "tex" in formats:
-        files |= {out / rendering.file_of(f): f.pdf for f in report.figures}
+        files |= {out / rendering.file_of(f, language): f.pdf for f in report.figures}
     replace_files(files)
     return written
 

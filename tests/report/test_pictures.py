@@ -104,8 +104,10 @@ def test_without_pictures_nothing_speaks_of_them(tmp_path: Path) -> None:
 
 @pytest.fixture
 def drawings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "_state", lambda seed: f"state{seed}")
-    monkeypatch.setattr(kept, "_drawn_here", lambda seed: (replace(FIGURE, name=f"s{seed}"),))
+    monkeypatch.setattr(kept, "_state", lambda seed, language: f"state{seed}")
+    monkeypatch.setattr(
+        kept, "_drawn_here", lambda seed, language: (replace(FIGURE, name=f"s{seed}"),)
+    )
 
 
 @pytest.mark.usefixtures("drawings")
@@ -114,7 +116,7 @@ def test_pictures_are_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (first,) = pictures()
     assert first == replace(FIGURE, name="s1")
 
-    def refuse(_: int) -> None:
+    def refuse(*_: object) -> None:
         raise AssertionError("drawn again")
 
     monkeypatch.setattr(kept, "_drawn_here", refuse)
@@ -145,7 +147,7 @@ def test_a_folder_that_cannot_be_written_to_keeps_nothing(tmp_path: Path) -> Non
 
 
 def test_why_there_are_no_pictures_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: int) -> None:
+    def fail(*_: object) -> None:
         raise ReportError("no pictures: OSError disk")
 
     monkeypatch.setattr(kept, "_drawn_here", fail)
@@ -156,7 +158,7 @@ def test_why_there_are_no_pictures_is_told(monkeypatch: pytest.MonkeyPatch) -> N
 def test_without_matplotlib_there_is_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("derive.report.can_draw", lambda: False)
+    monkeypatch.setattr("derive.report.missing_to_draw", lambda language: "matplotlib")
     assert main(["report", "remarks/*", "--out", str(tmp_path)]) == 0
     assert "without matplotlib" in capsys.readouterr().err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["report.html", "report.tex"]

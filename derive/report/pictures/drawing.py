@@ -9,12 +9,16 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import matplotlib
 import numpy as np
+from matplotlib import font_manager
 from matplotlib.figure import Figure as Canvas
 
+from derive import messages
+from derive.messages import say
 from derive.report.model import Figure
 from derive.report.pictures import curves
 from numeric.positional import frequencies
@@ -29,9 +33,30 @@ _STYLE: Final = {
 _WIDE: Final = (7.2, 2.7)
 
 
+_CHINESE_FONTS: Final = (
+    "gbsn00lp.ttf", "wqy-zenhei.ttc", "wqy-microhei.ttc", "DroidSansFallbackFull.ttf", "msyh.ttc",
+    "simhei.ttf", "STHeiti Medium.ttc", "Arial Unicode.ttf",
+)  # fmt: skip
+"""Files of TrueType fonts, which matplotlib can embed in a PDF; the first is what Debian brings
+with TeX.  They are looked for anew: matplotlib's list may be older than a font."""
+
+
+def chinese_font() -> str:
+    """The name of the first of the known fonts that is there; empty if none is."""
+    found = {Path(path).name: path for path in font_manager.findSystemFonts()}
+    path = next((found[name] for name in _CHINESE_FONTS if name in found), None)
+    if path is None:
+        return ""
+    font_manager.fontManager.addfont(path)
+    return str(font_manager.FontProperties(fname=path).get_name())
+
+
 def draw(seed: int) -> tuple[Figure, ...]:
     """All pictures; the random ones start from `seed`."""
-    with matplotlib.rc_context(_STYLE):
+    style = _STYLE
+    if messages.language() == "zh":
+        style = {**_STYLE, "font.family": [_STYLE["font.family"], chinese_font()]}
+    with matplotlib.rc_context(style):
         return tuple(picture(seed) for picture in _PICTURES)
 
 
@@ -39,19 +64,21 @@ def _encoding(_: int) -> Figure:
     rows, gram = curves.encoding()
     canvas, (left, right) = _panels()
     shown = left.imshow(rows, aspect="auto", vmin=-1, vmax=1, interpolation="nearest")
-    left.set(xlabel="component", ylabel="position", title="encoding")
+    left.set(xlabel=say("component"), ylabel=say("position"), title=say("encoding"))
     canvas.colorbar(shown, ax=left)
     shown = right.imshow(gram, aspect="auto", interpolation="nearest")
-    right.set(xlabel="position", ylabel="position", title="inner products")
+    right.set(xlabel=say("position"), ylabel=say("position"), title=say("inner products"))
     canvas.colorbar(shown, ax=right)
     for axes in (left, right):
         axes.grid(False)
     return _figure(
-        canvas, "encoding", ("positional-encoding",), "Position encoding",
-        "Left: each row is the encoding of a position; pairs to the left turn fast, pairs to the "
-        "right hardly move. Right: the inner products of all encodings. They are constant along "
-        "every diagonal: they depend on the difference of the positions only "
-        "(`positional-encoding/inner-product`).",
+        canvas, "encoding", ("positional-encoding",), say("Position encoding"),
+        say(
+            "Left: each row is the encoding of a position; pairs to the left turn fast, pairs to "
+            "the right hardly move. Right: the inner products of all encodings. They are constant"
+            " along every diagonal: they depend on the difference of the positions only "
+            "(`positional-encoding/inner-product`)."
+        ),
     )  # fmt: skip
 
 
@@ -61,15 +88,19 @@ def _displacement(_: int) -> Figure:
     styles = zip((1, 4, 16), curves.displacement(), (BLUE, ORANGE, GREEN), "os^", strict=True)
     for offset, moved, colour, marker in styles:
         axes.plot(rate, curves.chord(offset=offset), color=colour)
-        axes.plot(rate, moved, marker, color=colour, ms=3, label=f"offset {offset}")
-    axes.set(xscale="log", xlabel="frequency of the pair", ylabel="distance moved")
+        axes.plot(
+            rate, moved, marker, color=colour, ms=3, label=say("offset {offset}", offset=offset)
+        )
+    axes.set(xscale="log", xlabel=say("frequency of the pair"), ylabel=say("distance moved"))
     axes.legend()
     return _figure(
-        canvas, "displacement", ("positional-frequencies",), "How far a pair moves",
-        "Points: the distance between the encodings of positions 0 and $k$, pair by pair, for "
-        "three offsets $k$. Lines: the proved value $2 |\\sin(k \\omega / 2)|$. In one step a pair "
-        "of higher frequency always moves farther; over 4 or 16 steps it may come back, so that "
-        "no such order holds (`positional-frequencies/any-offset`).",
+        canvas, "displacement", ("positional-frequencies",), say("How far a pair moves"),
+        say(
+            "Points: the distance between the encodings of positions 0 and $k$, pair by pair, for"
+            " three offsets $k$. Lines: the proved value $2 |\\sin(k \\omega / 2)|$. In one step "
+            "a pair of higher frequency always moves farther; over 4 or 16 steps it may come "
+            "back, so that no such order holds (`positional-frequencies/any-offset`)."
+        ),
     )  # fmt: skip
 
 
@@ -77,23 +108,25 @@ def _scores(seed: int) -> Figure:
     found = curves.scores(seed)
     canvas, panels = _panels(3)
     pairs = (
-        (found.variance, found.scaled_variance, "variance of the scores"),
-        (found.entropy, found.scaled_entropy, "entropy of the weights, nats"),
-        (found.jacobian, found.scaled_jacobian, "norm of the Jacobian"),
+        (found.variance, found.scaled_variance, say("variance of the scores")),
+        (found.entropy, found.scaled_entropy, say("entropy of the weights, nats")),
+        (found.jacobian, found.scaled_jacobian, say("norm of the Jacobian")),
     )
     for axes, (plain, scaled, title) in zip(panels, pairs, strict=True):
-        axes.plot(found.widths, plain, "o-", color=RED, ms=3, label="unscaled")
-        axes.plot(found.widths, scaled, "s--", color=BLUE, ms=3, label="scaled")
-        axes.set(xscale="log", xlabel="head width", title=title)
+        axes.plot(found.widths, plain, "o-", color=RED, ms=3, label=say("unscaled"))
+        axes.plot(found.widths, scaled, "s--", color=BLUE, ms=3, label=say("scaled"))
+        axes.set(xscale="log", xlabel=say("head width"), title=title)
         axes.title.set_size(9)
     panels[0].set(yscale="log")
     panels[0].legend()
     return _figure(
-        canvas, "scores", ("scaling", "softmax"), "What the division by the root does",
-        "Queries and keys with independent components of mean 0 and variance 1, sixteen keys a "
-        "query. Unscaled, the variance of a dot product is the head width; the weights then "
-        "concentrate on one key and the Jacobian of softmax, through which the gradient has to "
-        "pass, goes to zero. Divided by $\\sqrt{d_k}$, all three stay where they are.",
+        canvas, "scores", ("scaling", "softmax"), say("What the division by the root does"),
+        say(
+            "Queries and keys with independent components of mean 0 and variance 1, sixteen keys a "
+            "query. Unscaled, the variance of a dot product is the head width; the weights then "
+            "concentrate on one key and the Jacobian of softmax, through which the gradient has to "
+            "pass, goes to zero. Divided by $\\sqrt{d_k}$, all three stay where they are."
+        ),
     )  # fmt: skip
 
 
@@ -102,24 +135,29 @@ def _gradients(seed: int) -> Figure:
     canvas, (axes,) = _panels(1)
     axes.fill_between(
         found.depths, found.lower, found.upper, color=GREY, alpha=0.15, lw=0,
-        label="proved for residual",
+        label=say("proved for residual"),
     )  # fmt: skip
     axes.plot(found.depths, curves.RHO**found.depths, color=GREY, lw=0.8)
     stacks = (
-        (found.residual, ORANGE, "o", "residual"), (found.pre, GREEN, "s", "Pre-LN"),
-        (found.post, BLUE, "^", "Post-LN"), (found.plain, RED, "x", "plain"),
+        (found.residual, ORANGE, "o", say("residual")), (found.pre, GREEN, "s", "Pre-LN"),
+        (found.post, BLUE, "^", "Post-LN"), (found.plain, RED, "x", say("plain")),
     )  # fmt: skip
     for lengths, colour, marker, name in stacks:
         axes.plot(found.depths, lengths, marker + "-", color=colour, ms=3, label=name)
-    axes.set(yscale="log", ylim=(1e-5, 1e3), xlabel="layers", ylabel="length of the gradient")
+    axes.set(
+        yscale="log", ylim=(1e-5, 1e3), xlabel=say("layers"), ylabel=say("length of the gradient")
+    )
     axes.legend(ncols=3)
     return _figure(
-        canvas, "gradients", ("residual", "norm-placement"), "Gradients in deep stacks",
-        f"The length of the gradient by the first input, where that by the last output has length "
-        f"1. Every branch is linear and makes rows {curves.RHO:g} times as long. Without residual "
-        f"connections the gradient is ${curves.RHO:g}^L$ exactly (line). With them it stays "
-        f"between $(1-\\rho)^L$ and $(1+\\rho)^L$ (shaded, `residual/product-bounds`), which is "
-        f"no bound that is free of the depth (`residual/depth-free`).",
+        canvas, "gradients", ("residual", "norm-placement"), say("Gradients in deep stacks"),
+        say(
+            "The length of the gradient by the first input, where that by the last output has "
+            "length 1. Every branch is linear and makes rows {rho} times as long. Without residual "
+            "connections the gradient is ${rho}^L$ exactly (line). With them it stays between "
+            "$(1-\\rho)^L$ and $(1+\\rho)^L$ (shaded, `residual/product-bounds`), which is no "
+            "bound that is free of the depth (`residual/depth-free`).",
+            rho=f"{curves.RHO:g}",
+        ),
     )  # fmt: skip
 
 
@@ -130,44 +168,51 @@ def _shares(_: int) -> Figure:
     for layers, colour, style in styles:
         share = [curves.feed_forward_share(curves.Model("", layers, 768, round(v), 1024))
                  for v in vocabulary]  # fmt: skip
-        left.plot(vocabulary, share, style, color=colour, label=f"{layers} layers")
-    left.set(xscale="log", xlabel="vocabulary", ylabel="share", title="width 768")
+        left.plot(
+            vocabulary, share, style, color=colour, label=say("{layers} layers", layers=layers)
+        )
+    left.set(xscale="log", xlabel=say("vocabulary"), ylabel=say("share"), title=say("width 768"))
     left.legend()
     weights = np.geomspace(0.02, 20, 60)
     right.plot(weights, 8 / (12 + weights), color=GREY, lw=1)
     for model, marker in zip(curves.MODELS, "os^D*", strict=True):
         at = curves.load(model), curves.feed_forward_share(model)
         right.plot(*at, marker, color=BLUE, label=model.name)
-    right.set(xscale="log", xlabel="rows of embeddings per layer and unit of width")
+    right.set(xscale="log", xlabel=say("rows of embeddings per layer and unit of width"))
     right.legend()
     for axes in (left, right):
         axes.axhline(2 / 3, color=GREY, lw=0.8, ls=":")
         axes.set(ylim=(0, 0.75))
     return _figure(
-        canvas, "shares", ("parameter-shares",), "The share of the feed-forward networks",
-        "Of all parameters of a decoder-only model with embeddings. Two thirds (dotted) is what a "
-        "block without anything else has; a large vocabulary or a small depth takes from it. "
-        "Right: for all models the share is about $8/(12 + x)$, where $x$ is the number of rows of "
-        "the embeddings over $L\\, d_{\\text{model}}$.",
+        canvas, "shares", ("parameter-shares",), say("The share of the feed-forward networks"),
+        say(
+            "Of all parameters of a decoder-only model with embeddings. Two thirds (dotted) is "
+            "what a block without anything else has; a large vocabulary or a small depth takes "
+            "from it. Right: for all models the share is about $8/(12 + x)$, where $x$ is the "
+            "number of rows of the embeddings over $L\\, d_{\\text{model}}$."
+        ),
     )  # fmt: skip
 
 
 def _operations(seed: int) -> Figure:
     found = curves.operations(seed)
     canvas, (axes,) = _panels(1)
-    axes.plot(found.tokens, found.projections, "s--", color=ORANGE, ms=4, label="projections")
-    axes.plot(found.tokens, found.attention, "o-", color=BLUE, ms=4, label="scores and sums")
+    axes.plot(found.tokens, found.projections, "s--", color=ORANGE, ms=4, label=say("projections"))
+    axes.plot(found.tokens, found.attention, "o-", color=BLUE, ms=4, label=say("scores and sums"))
     crossover = 2 * curves.COUNTED_WIDTH
     axes.axvline(crossover, color=GREY, lw=0.8, ls=":")
-    axes.text(crossover + 0.3, axes.get_ylim()[1] * 0.9, "twice the width", color=GREY)
-    axes.set(xlabel="tokens", ylabel="operations")
+    axes.text(crossover + 0.3, axes.get_ylim()[1] * 0.9, say("twice the width"), color=GREY)
+    axes.set(xlabel=say("tokens"), ylabel=say("operations"))
     axes.legend(loc="center left")
     return _figure(
-        canvas, "operations", ("operation-counts",), "Projections against attention",
-        f"Multiplications and additions of one attention layer of width {curves.COUNTED_WIDTH}, "
-        "counted one by one while it computes. The projections grow with the number of tokens, "
-        "scores and weighted sums with its square; they meet at about twice the width "
-        "(`operation-counts/crossover`).",
+        canvas, "operations", ("operation-counts",), say("Projections against attention"),
+        say(
+            "Multiplications and additions of one attention layer of width {width}, counted one "
+            "by one while it computes. The projections grow with the number of tokens, scores and "
+            "weighted sums with its square; they meet at about twice the width "
+            "(`operation-counts/crossover`).",
+            width=curves.COUNTED_WIDTH,
+        ),
     )  # fmt: skip
 
 

@@ -20,59 +20,74 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from derive import messages
 from derive.report.errors import ReportError
 from derive.report.model import Figure
 
 Pictures = Callable[[], tuple[Figure, ...]]
 """Waits until the pictures are there."""
 
-_SUFFIX = ".pictures"
+
+def _suffix(language: str) -> str:
+    """The pictures of each language have a file of their own."""
+    return f".pictures{messages.suffix(language)}"
 
 
-def can_draw() -> bool:
-    """Whether there is a matplotlib to draw with."""
-    return find_spec("matplotlib") is not None
+def missing_to_draw(language: str = messages.ENGLISH) -> str:
+    """What the pictures cannot be drawn without; empty if all is there."""
+    if find_spec("matplotlib") is None:
+        return "matplotlib"
+    if language == "zh":
+        from derive.report.pictures.drawing import chinese_font
+
+        return "" if chinese_font() else f"a Chinese font; on Debian: apt install {_FONT_PACKAGE}"
+    return ""
+
+
+_FONT_PACKAGE = "fonts-arphic-gbsn00lp"
 
 
 @contextlib.contextmanager
-def drawn(seed: int, folder: Path | None) -> Iterator[Pictures]:
-    """The pictures for this seed; `folder` keeps them for the next time, None keeps nothing.
+def drawn(seed: int, folder: Path | None, language: str = messages.ENGLISH) -> Iterator[Pictures]:
+    """The pictures for this seed, with words of this language.
 
+    `folder` keeps them for the next time, None keeps nothing.
     Whoever waits for them gets a `ReportError` if they cannot be drawn.
     """
-    path = None if folder is None else folder / f"{_state(seed)}{_SUFFIX}"
+    path = None if folder is None else folder / f"{_state(seed, language)}{_suffix(language)}"
     found = None if path is None else _read(path)
     if found is not None:
         yield lambda: found
         return
     if "fork" not in multiprocessing.get_all_start_methods():
-        yield lambda: _kept(path, _drawn_here(seed))
+        yield lambda: _kept(path, _drawn_here(seed, language), language)
         return
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_send, args=(seed, sender), daemon=True)
+    process = context.Process(target=_send, args=(seed, language, sender), daemon=True)
     process.start()
     sender.close()
     try:
-        yield lambda: _kept(path, _received(receiver))
+        yield lambda: _kept(path, _received(receiver), language)
     finally:
         process.kill()
         process.join()
         receiver.close()
 
 
-def _drawn_here(seed: int) -> tuple[Figure, ...]:
+def _drawn_here(seed: int, language: str) -> tuple[Figure, ...]:
     from derive.report.pictures.drawing import draw
 
     try:
-        return draw(seed)
+        with messages.speaking(language):
+            return draw(seed)
     except Exception as error:
         raise ReportError(f"no pictures: {type(error).__name__} {error}") from error
 
 
-def _send(seed: int, sender: Connection) -> None:
+def _send(seed: int, language: str, sender: Connection) -> None:
     try:
-        sender.send(_drawn_here(seed))
+        sender.send(_drawn_here(seed, language))
     except ReportError as error:
         sender.send(str(error))
 
@@ -90,10 +105,12 @@ def _received(receiver: Connection) -> tuple[Figure, ...]:
 # -- the kept file -----------------------------------------------------------------------------
 
 
-def _state(seed: int) -> str:
+def _state(seed: int, language: str) -> str:
     """A digest of all that the pictures depend on."""
     versions = [metadata.version(name) for name in ("numpy", "matplotlib")]
-    digest = hashlib.sha256(json.dumps([seed, *versions]).encode())
+    words = messages.entries_of(language, messages.PROGRAM)
+    said = [[entry.msgid, *entry.translations.values()] for entry in words]
+    digest = hashlib.sha256(json.dumps([seed, language, said, *versions]).encode())
     spec = find_spec("numeric")  # not imported: it brings NumPy with it
     computing = [Path(spec.origin).parent] if spec is not None and spec.origin is not None else []
     for folder in (*computing, Path(__file__).parent):
@@ -116,7 +133,7 @@ def _figure(entry: dict[str, Any]) -> Figure:
     return Figure(topics=tuple(map(str, entry["topics"])), pdf=pdf, **texts)
 
 
-def _kept(path: Path | None, figures: tuple[Figure, ...]) -> tuple[Figure, ...]:
+def _kept(path: Path | None, figures: tuple[Figure, ...], language: str) -> tuple[Figure, ...]:
     """Keep them where that can be done; a folder that cannot be written to keeps nothing."""
     if path is None:
         return figures
@@ -129,7 +146,7 @@ def _kept(path: Path | None, figures: tuple[Figure, ...]) -> tuple[Figure, ...]:
             os.replace(beside, path)
         finally:
             beside.unlink(missing_ok=True)
-        for old in path.parent.glob(f"*{_SUFFIX}"):
+        for old in path.parent.glob(f"*{_suffix(language)}"):
             if old != path:
                 old.unlink(missing_ok=True)
     return figures
