@@ -17,6 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from derive.store import Module
+
 if TYPE_CHECKING:
     from derive.claim import Claim
 
@@ -47,6 +49,17 @@ def all_claims(patterns: Sequence[str] = ()) -> tuple[Claim, ...]:
     claims = [c for module in modules for c in _claims_of_topic(module)]
     _refuse_duplicates(claims, PACKAGE)
     return tuple(claims)
+
+
+def places_of_claims(patterns: Sequence[str] = ()) -> list[Module]:
+    """The modules that `all_claims` loads, with what is in them."""
+    return [
+        Module(
+            _order(m), m.__name__.rpartition(".")[2], claims[0].topic, tuple(c.id for c in claims)
+        )
+        for m in _modules(patterns)
+        if (claims := _claims_of_topic(m))
+    ]
 
 
 def _modules(patterns: Sequence[str]) -> Iterator[ModuleType]:

@@ -22,13 +22,23 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from derive.catalogue import InputError, NoMatch, all_claims, is_file, matches, select
+from derive.catalogue import (
+    InputError,
+    NoMatch,
+    all_claims,
+    is_file,
+    matches,
+    places_of_claims,
+    select,
+)
 
 if TYPE_CHECKING:
     from derive.claim import Claim
+    from derive.replay import Replay
     from derive.report.model import Figure
     from derive.result import Result
     from derive.runner import Progress
+    from derive.store import Store
 
 FORMATS: Final = ("tex", "html", "pdf")
 INTERRUPTED: Final = 130
@@ -538,13 +548,52 @@ def _settled(patterns: Sequence[str], *, fresh: bool = False, **options: Any) ->
         return _results(_chosen(patterns), **options)
     kept = store.open_store(fresh=fresh)
     asked = [name for name in kept.entries if not patterns or matches(name, patterns)]
-    if not asked:
-        return _results(_chosen(patterns), store=kept, **options)
     jobs = options.setdefault("jobs", _processors())
-    count = replay.checkers_for(len(asked), jobs)
-    with replay.Replay(count) as checkers:  # their work goes on while SymPy is loaded
-        checkers.send_kept(kept, asked)
-        return _results(_chosen(patterns), store=kept, replay=checkers, **options)
+    if not asked:
+        return _results(_known(patterns, kept), store=kept, **options)
+    with replay.Replay(replay.checkers_for(len(asked), jobs)) as checkers:
+        checkers.send_kept(kept, asked)  # their work goes on while modules are loaded
+        chosen = _kept_claims(kept, patterns, **options)
+        if chosen is None:
+            return _results(_known(patterns, kept), store=kept, replay=checkers, **options)
+        results = _as_kept(kept, chosen, checkers, **options)
+    if results is None:  # what is kept is damaged
+        kept.entries = {}
+        return _results(_known(patterns, kept), store=kept, **options)
+    return results
+
+
+def _known(patterns: Sequence[str], kept: Store) -> tuple[Claim, ...]:
+    """The claims, and a note of where they are."""
+    claims = _chosen(patterns)
+    topics = {p.split("/")[0] for p in patterns}
+    modules = [m for m in places_of_claims(patterns) if not patterns or m.topic in topics]
+    kept.know(modules, complete=not patterns)
+    return claims
+
+
+def _kept_claims(
+    kept: Store, patterns: Sequence[str], *, mutations: bool = False,
+    time_limit: float | None = None, **_: Any,
+) -> list[str] | None:  # fmt: skip
+    """The claims that are meant, if nothing but what is kept under the seal is needed."""
+    from derive import kept as recalled
+
+    return None if mutations or time_limit is not None else recalled.names(kept, patterns)
+
+
+def _as_kept(
+    kept: Store, chosen: Sequence[str], checkers: Replay, *, seed: int = 0, jobs: int = 1,
+    twins: bool = True, **_: Any,
+) -> list[Result] | None:  # fmt: skip
+    from derive import kept as recalled
+    from derive.certify import record
+
+    with _progress() as progress:
+        results = recalled.results(
+            kept, chosen, checkers, seed=seed, jobs=jobs, twins=twins, progress=progress
+        )
+    return None if results is None else record.attached(results)
 
 
 def _results(

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Final, Self
@@ -42,14 +42,26 @@ class Replay:
     def send(self, log: Any) -> int:
         """Give a log to the checker that has had least; returns the place of the answer."""
         text = log if isinstance(log, str) else json.dumps(log)
-        checker = min(self._checkers, key=lambda c: c.load)
+        return self._give(min(self._checkers, key=lambda c: c.load), text)
+
+    def send_kept(self, store: Store, names: Sequence[str]) -> None:
+        """Give the kept logs of these claims to the checkers, before the claims are known.
+
+        Each checker gets neighbours: the proofs of a topic have many steps in common, which a
+        checker takes only once.
+        """
+        logs = {name: store.entries[name]["logs"] for name in names}
+        share = sum(len(log) for each in logs.values() for log in each) / len(self._checkers)
+        waiting = iter(self._checkers)
+        checker = next(waiting)
+        for name in names:
+            if checker.load >= share:
+                checker = next(waiting, checker)
+            self.kept[name] = [self._give(checker, log) for log in logs[name]]
+
+    def _give(self, checker: _Checker, text: str) -> int:
         self._places.append((checker, checker.send(text)))
         return len(self._places) - 1
-
-    def send_kept(self, store: Store, names: Iterable[str]) -> None:
-        """Give the kept logs of these claims to the checkers, before the claims are known."""
-        for name in names:
-            self.kept[name] = [self.send(log) for log in store.entries[name]["logs"]]
 
     def answers(self, patience: float | None) -> list[Any]:
         """One answer for each log; waits at most `patience` seconds."""

@@ -213,6 +213,17 @@ class Result:
         return notebook.result_latex(self)
 
 
+@dataclass(frozen=True)
+class Settled:
+    """A result before replay, with the logs that have to be replayed, their goals and kinds."""
+
+    result: Result
+    logs: tuple[Any, ...] = ()
+    goals: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    recalled: bool = False
+
+
 def to_plain(result: Result) -> dict[str, Any]:
     """A result as JSON data, without the mutations: those are made when they are asked for."""
     return asdict(replace(result, mutations=()))

@@ -24,12 +24,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import derive
 from derive.replay import Replay, checkers_for
-from derive.result import LogView, Result, TwinStatus, TwinView, Verdict, to_plain
+from derive.result import LogView, Result, Settled, TwinStatus, TwinView, Verdict, to_plain
 
 if TYPE_CHECKING:
     from derive.claim import Claim
     from derive.store import Store
-    from derive.verify import Settled
 
 #: Called with the stage, how many claims have passed it, how many there are, and the last one.
 Progress = Callable[[str, int, int, str], None]
@@ -123,13 +122,17 @@ def verify(
 
 
 def _keep(store: Store, proofs: Sequence[_Done], results: Sequence[Result]) -> None:
-    """Keep what was found in this run and accepted by the checker."""
+    """Keep what was found, or compared with its claim, and accepted by the checker in this run."""
     for proof, result in zip(proofs, results, strict=True):
         found: Settled | None = proof.value
-        if found is not None and result.replayed and not found.recalled:
-            entry = {"result": to_plain(found.result), "logs": found.logs,
-                     "goals": found.goals, "kinds": found.kinds}  # fmt: skip
-            store.keep(result.id, entry)
+        if found is None or not (result.replayed or result.verdict is Verdict.NOT_MATHEMATICAL):
+            continue
+        if found.recalled and store.sealed:
+            continue
+        logs = store.entries[result.id]["logs"] if found.recalled else found.logs
+        entry = {"result": to_plain(found.result), "logs": logs,
+                 "goals": found.goals, "kinds": found.kinds}  # fmt: skip
+        store.keep(result.id, entry, found=not found.recalled)
     store.save()
 
 
@@ -196,6 +199,17 @@ def _twin_task(claim: Claim, proof: _Done, seed: int, time_limit: float | None) 
     return _Task(partial(twin.run, seed, claim.id), left, shown_limit=time_limit)
 
 
+def evidence(claim: Claim, seed: int) -> tuple[TwinView, float]:
+    """What comes of a claim's twin, run here, and the seconds that it takes."""
+    done = _here(_twin_task(claim, _Done(), seed, None))
+    return _twin_view(claim, _Done(), done), done.seconds
+
+
+def shared(works: Sequence[Callable[[], Any]], jobs: int, arrived: Arrived) -> None:
+    """Do all of it, with several jobs in processes that share it."""
+    _shared([_Task(work, None) for work in works], jobs, arrived)
+
+
 def _judge(
     claim: Claim, proof: _Done, twin: _Done, answers: Sequence[Any], logs: Sequence[str]
 ) -> Result:
@@ -204,7 +218,7 @@ def _judge(
     if not why and twin.over_time:
         why = f"the numeric twin {twin.why}"
     if not why:
-        why = _not_replayed(proof.value, answers)
+        why = not_replayed(proof.value, answers)
     if why:
         return Broken(
             id=claim.id, title=claim.title, topic=claim.topic, source=claim.source,
@@ -214,12 +228,12 @@ def _judge(
         )  # fmt: skip
     result: Result = proof.value.result
     return replace(
-        result, replayed=bool(answers), logs=_log_views(proof.value, logs), twin=view,
+        result, replayed=bool(answers), logs=log_views(proof.value, logs), twin=view,
         seconds_symbolic=proof.seconds, seconds_numeric=twin.seconds,
     )  # fmt: skip
 
 
-def _log_views(settled: Settled, texts: Sequence[str]) -> tuple[LogView, ...]:
+def log_views(settled: Settled, texts: Sequence[str]) -> tuple[LogView, ...]:
     """What each log shows and the digest of its text, the same whether it was kept or is new."""
     return tuple(
         LogView(kind, hashlib.sha256(text.encode()).hexdigest())
@@ -246,7 +260,7 @@ def _statement(claim: Claim, proof: _Done) -> str:
     return _here(_Task(partial(statement_latex, claim), limit)).value or ""
 
 
-def _not_replayed(settled: Settled, answers: Sequence[Any]) -> str:
+def not_replayed(settled: Settled, answers: Sequence[Any]) -> str:
     """Why the logs do not carry the verdict; empty if they do."""
     if not len(answers) == len(settled.goals) == len(settled.kinds):
         return "its proof logs, goals and kinds do not belong together"

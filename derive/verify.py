@@ -32,6 +32,7 @@ from derive.result import (
     HypothesisView,
     Origin,
     Result,
+    Settled,
     StepView,
     Verdict,
     from_plain,
@@ -44,17 +45,6 @@ _SEARCH_FAILED = (NotFound, KernelError, ConversionError)
 
 class Unsettled(Exception):
     """A claim's material does not carry its verdict; the message becomes the reason."""
-
-
-@dataclass(frozen=True)
-class Settled:
-    """A result before replay, with the logs that have to be replayed, their goals and kinds."""
-
-    result: Result
-    logs: tuple[Json, ...] = ()
-    goals: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    recalled: bool = False
 
 
 @dataclass

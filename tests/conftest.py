@@ -1,4 +1,4 @@
-"""Tests find every proof anew, and leave the user's folder of kept proofs alone."""
+"""Tests find every proof anew, and leave the user's folders alone."""
 
 import os
 

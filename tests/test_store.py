@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from derive import kept, runner
 from derive import language as L
-from derive import runner
+from derive import store as store_module
+from derive.catalogue import PACKAGE
 from derive.claim import Added, Claim, Correction, Example, Given
 from derive.replay import Replay
 from derive.result import Result, Source, Verdict, from_plain, to_plain
-from derive.store import Store, open_store
+from derive.store import Module, Store, open_store, read
 from derive.verify import recall, settle
 
 d, h, w = L.dims("d h w")
@@ -47,15 +53,16 @@ def timeless(results: list[Result]) -> list[Result]:
     return [replace(r, seconds_symbolic=0.0, seconds_numeric=0.0) for r in results]
 
 
-def kept(path: Path) -> Store:
-    store = Store(path, {})
-    runner.verify(CLAIMS, store=store)
-    return Store(path, json.loads(path.read_text()))
+@pytest.fixture(autouse=True)
+def key(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return kept(tmp_path / "state.json")
+    path = tmp_path / "state.proofs"
+    runner.verify(CLAIMS, store=Store(path, {}))
+    return read(path)
 
 
 def test_a_result_survives_as_plain_data() -> None:
@@ -141,7 +148,8 @@ def test_a_damaged_file_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("DERIVE_STORE", str(tmp_path))
     path = open_store().path
     assert path is not None
-    for text in ("", "{", "[]", '{"a": 1}', "null"):
+    for text in ("", "{", "[]", '{"a": 1}', "null", "x\n[]", "x\nnull", 'x\n{"modules": [1]}',
+                 'x\n{"modules": [], "complete": true}\n{"id": 1}'):  # fmt: skip
         path.write_text(text)
         assert open_store().entries == {}
 
@@ -149,15 +157,15 @@ def test_a_damaged_file_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_nothing_is_kept_where_nothing_can_be_written(tmp_path: Path) -> None:
     folder = tmp_path / "file"
     folder.write_text("")
-    runner.verify((PROVED,), store=Store(folder / "state.json", {}))
+    runner.verify((PROVED,), store=Store(folder / "state.proofs", {}))
     assert folder.read_text() == ""
 
 
 def test_one_state_of_the_program_is_kept(store: Store, tmp_path: Path) -> None:
-    (tmp_path / "older.json").write_text("{}")
+    (tmp_path / "older.proofs").write_text("{}")
     again = Store(store.path, {})
     runner.verify((PROVED,), store=again)
-    assert [p.name for p in tmp_path.iterdir()] == ["state.json"]
+    assert [p.name for p in tmp_path.iterdir()] == ["state.proofs"]
 
 
 def test_off_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,3 +180,193 @@ def test_fresh_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     store.save()
     assert open_store().entries
     assert not open_store(fresh=True).entries
+
+
+# ---------------------------------------------------------------------------- the seal
+
+MODULE = Module(1, "a_module", "kept", tuple(c.id for c in CLAIMS))
+
+
+def edited(store: Store, before: str, after: str) -> Store:
+    assert store.path is not None
+    text = store.path.read_text()
+    assert before in text
+    store.path.write_text(text.replace(before, after))
+    return read(store.path)
+
+
+def test_what_this_user_has_written_bears_the_seal(store: Store) -> None:
+    assert store.sealed
+    store.know([MODULE], complete=True)
+    store.save()
+    assert store.path is not None
+    again = read(store.path)
+    assert again.sealed
+    assert again.complete
+    assert again.modules == (MODULE,)
+    assert again.entries == store.entries
+
+
+@pytest.mark.parametrize("before", ["kept/proved", '"verdict": "proved"', "infer", '"complete": '])
+def test_an_edited_file_has_no_seal(store: Store, before: str) -> None:
+    store.know([MODULE], complete=True)
+    store.save()
+    text = {"infer": "x"}.get(before, before)
+    other = edited(store, text, text.upper() if text != '"complete": ' else '"complete":  ')
+    assert not other.sealed
+    assert not other.modules
+    assert not other.complete
+    assert kept.names(other, []) is None
+
+
+def test_a_file_of_somebody_else_has_no_seal(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another"))
+    assert store.path is not None
+    for _ in range(2):  # also with a key of one's own
+        other = read(store.path)
+        assert other.entries.keys() == store.entries.keys()
+        assert not other.sealed
+        store_module._key(make=True)
+
+
+def test_only_what_has_been_compared_gets_the_seal(store: Store) -> None:
+    other = edited(store, "kept/refuted", "kept/foreign")
+    results = runner.verify((PROVED, CONDITIONAL), store=other)
+    assert all(r.replayed for r in results)
+    assert other.path is not None
+    again = read(other.path)
+    assert again.sealed
+    assert set(again.entries) == {PROVED.id, CONDITIONAL.id}
+
+
+def test_a_false_entry_without_the_seal_is_compared_with_its_claim(store: Store) -> None:
+    other = edited(store, "kept/conditional", "kept/proved2")
+    claimed = replace(PROVED, id="kept/proved2", statement=L.equal(h, 2 * h))
+    (result,) = runner.verify((claimed,), store=other)
+    assert result.verdict is not Verdict.PROVED
+
+
+def test_the_key_is_for_the_user_only(store: Store) -> None:
+    path = Path(os.environ["XDG_STATE_HOME"]) / "derive-transformer" / "key"
+    assert store.sealed
+    assert path.stat().st_mode & 0o077 == 0
+    assert len(path.read_bytes()) == 32
+
+
+def test_without_a_key_nothing_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    path = tmp_path / "state.proofs"
+    runner.verify((PROVED,), store=Store(path, {}))
+    again = read(path)
+    assert set(again.entries) == {PROVED.id}
+    assert not again.sealed
+    before = path.stat().st_mtime_ns
+    assert all(r.replayed for r in runner.verify((PROVED,), store=again))
+    assert path.stat().st_mtime_ns == before, "there is nothing new to write"
+
+
+def test_fresh_runs_lose_nothing_that_has_the_seal(store: Store) -> None:
+    store.put_aside()
+    assert not store.entries
+    runner.verify((PROVED,), store=store)
+    assert store.path is not None
+    assert set(read(store.path).entries) == {c.id for c in CLAIMS}
+
+
+# ---------------------------------------------------------------------------- results as kept
+
+
+def test_names_are_told_only_where_all_are_known(store: Store) -> None:
+    assert kept.names(store, ["kept/*"]) is None
+    store.know([MODULE], complete=False)
+    assert kept.names(store, ["kept/*"]) == [c.id for c in CLAIMS]
+    assert kept.names(store, ["kept/re*"]) == [REFUTED.id]
+    for patterns in ([], ["*"], ["k*/*"], ["kept"], ["kept/none"], ["kept/*", "other/*"]):
+        assert kept.names(store, patterns) is None
+    store.know([], complete=True)
+    for patterns in ([], ["*"], ["k*/*"]):
+        assert kept.names(store, patterns) == [c.id for c in CLAIMS]
+    del store.entries[REFUTED.id]
+    assert kept.names(store, []) is None
+    assert kept.names(store, ["kept/proved"]) == [PROVED.id]
+
+
+def as_kept(store: Store, seed: int = 0, *, twins: bool = True, jobs: int = 1) -> Any:
+    names = list(store.entries)
+    with Replay(1) as replay:
+        replay.send_kept(store, names)
+        return kept.results(store, names, replay, seed=seed, jobs=jobs, twins=twins)
+
+
+@pytest.fixture
+def of_module(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """The same store, with the claims in a module of the package."""
+    module = ModuleType(f"{PACKAGE}.a_module")
+    module.CLAIMS = CLAIMS  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    store.know([MODULE], complete=True)
+    return store
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_results_as_kept_are_those_of_the_claims(of_module: Store, jobs: int) -> None:
+    assert timeless(as_kept(of_module, jobs=jobs)) == timeless(runner.verify(CLAIMS))
+
+
+def test_a_log_that_is_not_accepted_gives_no_results(of_module: Store) -> None:
+    (log,) = map(json.loads, of_module.entries[PROVED.id]["logs"])
+    log["steps"][0]["conclusion"] = 0
+    of_module.entries[PROVED.id]["logs"] = [json.dumps(log)]
+    assert as_kept(of_module, twins=False) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"goals": []}, {"goals": ["00"]}, {"kinds": ["witness"]}, {"logs": []}, {"result": {}}],
+)
+def test_an_entry_that_does_not_fit_gives_no_results(
+    of_module: Store, change: dict[str, Any]
+) -> None:
+    of_module.entries[PROVED.id].update(change)
+    assert as_kept(of_module, twins=False) is None
+
+
+def test_a_module_that_cannot_be_read_gives_no_results(
+    of_module: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, f"{PACKAGE}.a_module", None)
+    assert as_kept(of_module) is None
+    assert as_kept(of_module, twins=False) is not None
+
+
+PROGRAM = """
+import sys
+from derive.cli import main
+status = main(["verify", "relu/*", *sys.argv[1:], "--json", "-"])
+print("sympy" in sys.modules, file=sys.stderr)
+sys.exit(status)
+"""
+
+
+def test_the_program_gives_the_same_as_kept(tmp_path: Path) -> None:
+    def run(*options: str) -> tuple[Any, str]:
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, *options], capture_output=True, text=True, check=True,
+            env={**os.environ, "DERIVE_STORE": str(tmp_path)},
+        )  # fmt: skip
+        found = json.loads(done.stdout)
+        del found["seconds"]
+        for c in found["claims"]:
+            del c["seconds"]
+        return found, done.stderr.strip()
+
+    first, loaded = run()
+    assert loaded == "True"
+    assert run() == (first, "True"), "the twins need the modules"
+    bare, loaded = run("--no-twins")
+    assert loaded == "False"
+    assert bare == run("--no-twins", "--fresh")[0]
+    assert first == run("--time-limit", "60")[0]

@@ -12,12 +12,14 @@ import gc
 import json
 import os
 import sys
+import time
 from dataclasses import dataclass
 from typing import Any, Final
 
 from derive.kernel import terms as T
 from derive.kernel.domain import conclusion_obligations, obligations, premise_obligations
-from derive.kernel.log import VERSION, digest, read_argument, read_term, read_terms, write
+from derive.kernel.log import VERSION, contents_text, read_argument, read_term, read_terms
+from derive.kernel.log import contents as log_contents
 from derive.kernel.normal import Normaliser
 from derive.kernel.rules import Theorem, check_member, check_statement, infer
 from derive.kernel.terms import KernelError, Lam, Term
@@ -47,21 +49,35 @@ class Shown:
 
 def check(log: Any) -> Shown:
     """Replay a log.  Raises `KernelError` unless every step and the whole hold."""
-    if not isinstance(log, dict) or set(log) != {
-        "version", "kind", "goal", "values", "roots", "steps", "terms", "digest",
-    }:  # fmt: skip
-        raise Rejected("log: the fields are not those of a log")
     try:
-        if log["version"] != VERSION or log["digest"] != digest(log):
+        text = json.dumps(log)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Rejected(f"log: not JSON data ({error})") from error
+    return check_text(text)
+
+
+def check_text(text: str) -> Shown:
+    """Replay a log that is given as text, in the one form that `json.dumps` gives it."""
+    try:
+        log = json.loads(text)
+        if not isinstance(log, dict) or log.keys() != _FIELDS:
+            raise Rejected("log: the fields are not those of a log")
+        contents = contents_text(text)
+        if log["version"] != VERSION or not contents:
             raise Rejected("log: the digest does not fit the contents")
-        return _check(log)
+        return _check(log, contents)
     except (
         TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError,
     ) as error:  # fmt: skip
         raise Rejected(f"log: malformed ({error})") from error
 
 
-def _check(log: Any) -> Shown:
+_FIELDS: Final = frozenset(
+    ["version", "kind", "goal", "values", "roots", "steps", "terms", "digest"]
+)
+
+
+def _check(log: Any, contents: str) -> Shown:
     terms = read_terms(log["terms"])
     goal = read_term(log["goal"], terms)
     values = {read_argument(k, terms): read_argument(v, terms) for k, v in log["values"]}
@@ -69,7 +85,7 @@ def _check(log: Any) -> Shown:
     for step in log["steps"]:
         theorems.append(_replay(step, theorems, terms))
     roots = [_pick(theorems, r) for r in log["roots"]]
-    _check_all_used(log, theorems, roots)
+    _check_all_used(theorems, roots)
     for r in roots:
         if r.hypotheses:
             raise Rejected(f"log: {r} still has hypotheses")
@@ -77,9 +93,13 @@ def _check(log: Any) -> Shown:
     wanted = required(log["kind"], goal, values)
     if not any([r.conclusion for r in roots] == list(w) for w in wanted):
         raise Rejected(f"log: the roots do not show the {log['kind']} of {goal}")
-    if write(log["kind"], goal, roots, values)["digest"] != log["digest"]:
+    if not _is_written_so(contents, log["kind"], goal, roots, values):
         raise Rejected("log: the proof is not written in the one way that there is")
     return Shown(log["kind"], goal, values, frozenset().union(*(r.axioms for r in roots)))
+
+
+def _is_written_so(contents: str, *shown: Any) -> bool:
+    return json.dumps(log_contents(*shown)) == contents
 
 
 def _replay(step: Any, theorems: list[Theorem], terms: list[Term]) -> Theorem:
@@ -103,7 +123,7 @@ def _pick(theorems: list[Theorem], k: Any) -> Theorem:
     return theorems[k]
 
 
-def _check_all_used(log: Any, theorems: list[Theorem], roots: list[Theorem]) -> None:
+def _check_all_used(theorems: list[Theorem], roots: list[Theorem]) -> None:
     """Every step leads to a root: a log holds nothing that does not matter."""
     used = {id(r) for r in roots}
     for t in reversed(theorems):
@@ -151,10 +171,15 @@ def at_values(p: Term, values: dict[Term | str, Term | Lam]) -> Term:
 
 
 def answer(line: str) -> dict[str, Any]:
-    """What the log on a line of text shows, or why it is rejected."""
+    """What the log on a line of text shows, or why it is rejected, and how long it took."""
+    start = time.perf_counter()
+    return {**_answer(line), "seconds": time.perf_counter() - start}
+
+
+def _answer(line: str) -> dict[str, Any]:
     try:
-        shown = check(json.loads(line))
-    except (KernelError, ValueError, RecursionError) as error:
+        shown = check_text(line.rstrip("\n"))
+    except KernelError as error:
         return {"accepted": False, "reason": str(error)}
     return {
         "accepted": True,

@@ -9,7 +9,7 @@ operation stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from derive.kernel import terms as T
@@ -24,24 +24,19 @@ Duty = tuple[Term, bool]
 @cache
 def obligations(formula: Term) -> tuple[Term, ...]:
     """The formulas that make `formula` well defined, without those that hold by sort alone."""
-    return tuple(dict.fromkeys(o for o, _ in _duties(formula)))
+    return tuple(dict.fromkeys(o for o, _ in _walk(formula, 0)))
 
 
 @cache
 def premise_obligations(formula: Term) -> tuple[Term, ...]:
     """The obligations that do not come from the conclusion."""
-    return tuple(dict.fromkeys(o for o, mine in _duties(formula) if not mine))
+    return tuple(dict.fromkeys(o for o, mine in _walk(formula, 0) if not mine))
 
 
 @cache
 def conclusion_obligations(formula: Term) -> tuple[Term, ...]:
     """The obligations whose failure leaves the conclusion undefined though all premises hold."""
-    return tuple(dict.fromkeys(o for o, mine in _duties(formula) if mine))
-
-
-@cache
-def _duties(formula: Term) -> tuple[Duty, ...]:
-    return tuple(_walk(formula, Normaliser(), 0))
+    return tuple(dict.fromkeys(o for o, mine in _walk(formula, 0) if mine))
 
 
 @cache
@@ -57,97 +52,103 @@ def _is_total(t: Term) -> bool:
 @cache
 def _is_natural(size: Term) -> bool:
     """Whether a range is known to be a natural number by sort alone."""
-    return not size.loose and not list(_range_conditions(size, Normaliser()))
+    return not size.loose and not _range_conditions(size)
 
 
-def _walk(t: Term, norm: Normaliser, depth: int) -> Iterator[Duty]:
+@cache
+def _walk(t: Term, depth: int) -> tuple[Duty, ...]:
+    """The duties of a part in which the indices of `depth` binders have been opened."""
     if _is_total(t) or (t.op == "var" and T.is_reserved(t)):
-        return  # what an opened index ranges over has been looked at where it was opened
+        return ()  # what an opened index ranges over has been looked at where it was opened
+    return tuple(_parts(t, depth))
+
+
+def _parts(t: Term, depth: int) -> Iterator[Duty]:
     if t.op == "imp":
-        yield from _assumed(_walk(t.children[0], norm, depth))
-        for o, mine in _walk(t.children[1], norm, depth):
+        yield from _assumed(_walk(t.children[0], depth))
+        for o, mine in _walk(t.children[1], depth):
             yield T.implies(t.children[0], o), mine
         return
     if t.op == "not" and t.children[0].op not in ("eq", "le", "lt", "isint"):
-        yield from _assumed(_walk(t.children[0], norm, depth))
+        yield from _assumed(_walk(t.children[0], depth))
         return
     if t.op in ("and", "or"):
-        yield from _sequence(t.children, t.op, norm, depth)
+        yield from _sequence(t.children, t.op, depth)
         return
     if t.op in ("forall", "exists"):
-        yield from _quantifier(t, norm, depth)
+        yield from _quantifier(t, depth)
         return
-    own = _condition(t, norm)
+    own = _condition(t, Normaliser())
     if own is not None:
         yield own, True
     for size in _ranges(t):
-        yield from _range_conditions(size, norm)
+        yield from _range_conditions(size)
     for i, child in enumerate(t.children):
-        count = T.binders(t.op, t.data, i)
+        count = t.binds[i]
         if count == 0:
-            yield from _walk(child, norm, depth)
+            yield from _walk(child, depth)
         elif t.op == "grad" and i == t.data:
             at_point = T.instantiate(child, (Lam(t.data, t.children[i + 1]),))
-            yield from _walk(at_point, norm, depth)
+            yield from _walk(at_point, depth)
         else:
-            yield from _open_indices(child, _sizes(t, i), norm, depth)
+            yield from _open_indices(child, _sizes(t, i), depth)
 
 
-def _assumed(duties: Iterator[Duty]) -> Iterator[Duty]:
+def _assumed(duties: Iterable[Duty]) -> Iterator[Duty]:
     for o, _ in duties:
         yield o, False
 
 
-def _sequence(parts: tuple[Term, ...], op: str, norm: Normaliser, depth: int) -> Iterator[Duty]:
+def _sequence(parts: tuple[Term, ...], op: str, depth: int) -> Iterator[Duty]:
     """A later conjunct (disjunct) is read where the earlier ones hold (fail)."""
     given: list[Term] = []
     for p in parts:
-        for o, mine in _walk(p, norm, depth):
+        for o, mine in _walk(p, depth):
             for g in reversed(given):
                 o = T.implies(g, o)
             yield o, mine
         given.append(p if op == "and" else T.negate(p))
 
 
-def _quantifier(t: Term, norm: Normaliser, depth: int) -> Iterator[Duty]:
+def _quantifier(t: Term, depth: int) -> Iterator[Duty]:
     sort, arity = t.data
     if sort == "tensor":
-        inner = _open_tensor(t.children[-1], arity, norm, depth)
+        inner = _open_tensor(t.children[-1], arity, depth)
     elif sort == "fin":
-        yield from _walk(t.children[0], norm, depth)
-        yield from _range_conditions(t.children[0], norm)
-        inner = _open_indices(t.children[1], t.children[:1], norm, depth)
+        yield from _walk(t.children[0], depth)
+        yield from _range_conditions(t.children[0])
+        inner = _open_indices(t.children[1], t.children[:1], depth)
     else:
-        inner = _open_variable(t.children[0], T.var(f"%o{depth}", sort), norm, depth)
+        inner = _open_variable(t.children[0], T.var(f"%o{depth}", sort), depth)
     yield from inner if t.op == "forall" else _assumed(inner)
 
 
-def _open_tensor(body: Term, arity: int, norm: Normaliser, depth: int) -> Iterator[Duty]:
+def _open_tensor(body: Term, arity: int, depth: int) -> Iterator[Duty]:
     name = f"%O{depth}"
-    for o, mine in _walk(T.instantiate(body, (name,)), norm, depth + 1):
+    for o, mine in _walk(T.instantiate(body, (name,)), depth + 1):
         if name in T.free_symbols(o):
             o = T.quantified("forall", "tensor", T.abstract_tensor(o, name, arity), arity=arity)
         yield o, mine
 
 
-def _open_variable(body: Term, x: Term, norm: Normaliser, depth: int) -> Iterator[Duty]:
-    for o, mine in _walk(T.instantiate(body, (x,)), norm, depth + 1):
+def _open_variable(body: Term, x: Term, depth: int) -> Iterator[Duty]:
+    for o, mine in _walk(T.instantiate(body, (x,)), depth + 1):
         yield (T.forall(x, o) if x in T.free_symbols(o) else o), mine
 
 
-def _open_indices(
-    body: Term, sizes: tuple[Term, ...], norm: Normaliser, depth: int
-) -> Iterator[Duty]:
+def _open_indices(body: Term, sizes: tuple[Term, ...], depth: int) -> Iterator[Duty]:
     xs = tuple(T.var(f"%o{depth + k}", "fin", n) for k, n in enumerate(sizes))
-    for o, mine in _walk(T.instantiate(body, xs), norm, depth + len(xs)):
+    for o, mine in _walk(T.instantiate(body, xs), depth + len(xs)):
         for x in reversed(xs):
-            if x in T.free_symbols(o) or not _is_inhabited(x.children[0], norm):
+            if x in T.free_symbols(o) or not _is_inhabited(x.children[0]):
                 o = T.forall(x, o)
         yield o, mine
 
 
-def _is_inhabited(size: Term, norm: Normaliser) -> bool:
+@cache
+def _is_inhabited(size: Term) -> bool:
     """Whether a range is known not to be empty: what stands under an empty one is never used."""
+    norm = Normaliser()
     return norm.sign(norm.term(size)) is Sign.POS
 
 
@@ -181,12 +182,15 @@ def _ranges(t: Term) -> tuple[Term, ...]:
             return ()
 
 
-def _range_conditions(size: Term, norm: Normaliser) -> Iterator[Duty]:
+@cache
+def _range_conditions(size: Term) -> tuple[Duty, ...]:
     """A range is a natural number."""
+    norm, out = Normaliser(), []
     if not norm.is_int(size):
-        yield T.isint(size), True
+        out.append((T.isint(size), True))
     if not norm.nonneg(norm.poly(size)):
-        yield T.le(T.ZERO, size), True
+        out.append((T.le(T.ZERO, size), True))
+    return tuple(out)
 
 
 def _condition(t: Term, norm: Normaliser) -> Term | None:

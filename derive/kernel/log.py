@@ -31,11 +31,13 @@ class Writer:
         self._step_at: dict[int, int] = {}
 
     def term(self, t: Term) -> int:
-        if t not in self._term_at:
-            children = [self.term(c) for c in t.children]
+        at = self._term_at.get(t)
+        if at is None:
+            known = self._term_at.get
+            children = [self.term(c) if (k := known(c)) is None else k for c in t.children]
             self.terms.append([t.op, _encode_data(t), children])
-            self._term_at[t] = len(self.terms) - 1
-        return self._term_at[t]
+            at = self._term_at[t] = len(self.terms) - 1
+        return at
 
     def argument(self, a: Any) -> Json:
         match a:
@@ -74,8 +76,16 @@ class Writer:
 
 def write(kind: str, goal: Term, roots: Sequence[Theorem], values: Values | None = None) -> Json:
     """The log that `roots` show `goal` in the sense of `kind` (see `check.KINDS`)."""
+    log = contents(kind, goal, roots, values)
+    return {**log, "digest": digest(log)}
+
+
+def contents(
+    kind: str, goal: Term, roots: Sequence[Theorem], values: Values | None = None
+) -> dict[str, Json]:
+    """A log without its digest."""
     w = Writer()
-    log = {
+    return {
         "version": VERSION,
         "kind": kind,
         "goal": w.term(goal),
@@ -84,7 +94,6 @@ def write(kind: str, goal: Term, roots: Sequence[Theorem], values: Values | None
         "steps": w.steps,
         "terms": w.terms,
     }
-    return {**log, "digest": digest(log)}
 
 
 def _ordered(values: Values) -> list[tuple[Term | str, Term | Lam]]:
@@ -99,10 +108,22 @@ def _place(symbol: Term | str) -> tuple[bool, bytes]:
 
 
 def digest(log: Json) -> str:
-    """SHA-256 of everything in a log but the digest itself."""
-    body = {k: v for k, v in log.items() if k != "digest"}
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    """SHA-256 of everything in a log but the digest itself, which stands last."""
+    return _digest(json.dumps({k: v for k, v in log.items() if k != "digest"}))
+
+
+def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+_SEAL: Final = ', "digest": "'
+
+
+def contents_text(text: str) -> str:
+    """The text of a log without its digest, which has to fit; empty if it does not."""
+    head, mark, tail = text.rpartition(_SEAL)
+    head += "}"
+    return head if mark and tail == f'{_digest(head)}"}}' else ""
 
 
 def _encode_data(t: Term) -> Json:
@@ -125,13 +146,18 @@ def read_terms(encoded: Json) -> list[Term]:
     """Rebuild the terms of a log through the checked constructors."""
     out: list[Term] = []
     for entry in encoded:
-        match entry:
-            case [str(op), data, [*places]] if set(map(type, places)) <= _INT:
-                if places and not 0 <= min(places) <= max(places) < len(out):
-                    raise KernelError(f"log: term {len(out)} refers to a later one")
-                out.append(_build(op, data, tuple([out[k] for k in places])))
-            case _:
-                raise KernelError(f"log: term {len(out)} is not [op, data, children]")
+        op, data, places = entry if len(entry) == 3 else (None, None, None)
+        if (
+            type(op) is not str
+            or type(places) is not list
+            or not _INT.issuperset(map(type, places))
+        ):
+            raise KernelError(f"log: term {len(out)} is not [op, data, children]")
+        if places and not 0 <= min(places) <= max(places) < len(out):
+            raise KernelError(f"log: term {len(out)} refers to a later one")
+        children = tuple([out[k] for k in places])
+        known = T.interned(op, children) if data is None else None
+        out.append(_build(op, data, children) if known is None else known)
     return out
 
 

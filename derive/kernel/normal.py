@@ -175,6 +175,8 @@ class _Known:
     term: Term | None = None
 
 
+#: The normal forms of variables and of entries at variables, which are these terms themselves.
+_SYMBOLS: Final[dict[Term, _Known]] = {}
 #: Normal forms by facts and term.
 _SHARED: Final[dict[object, dict[Term, _Known]]] = {}
 
@@ -211,12 +213,17 @@ class Normaliser:
         return known.term
 
     def _known(self, t: Term) -> _Known:
+        found = _SYMBOLS.get(t)
+        if found is not None:
+            return found
         if not T.is_reserved(t):
             return self._common(t)
         found = self._memo.get(t)
         if found is None:
             if t.loose or _has_names_at_rest(t):
                 raise T.KernelError(f"normal form: {t} has an index outside its sum")
+            if _is_symbol(t):
+                return _SYMBOLS.setdefault(t, _Known(MappingProxyType(self.atom(t)), term=t))
             found = self._memo[t] = _Known(MappingProxyType(self._poly(t)))
         return found
 
@@ -230,6 +237,8 @@ class Normaliser:
         if found is None:
             if t.loose:
                 raise T.KernelError(f"normal form: {t} has an index outside its sum")
+            if _is_symbol(t):
+                return _SYMBOLS.setdefault(t, _Known(MappingProxyType(self.atom(t)), term=t))
             work = Normaliser(self.signs, self.integers)
             found = _Known(MappingProxyType(work._poly(t)), frozenset(work.used))
             work._shared[t] = found  # under the facts that `work` had, whatever became of ours
@@ -1050,6 +1059,13 @@ def _is_plain(t: Term) -> bool:
     """Whether the normal form of an atom does not depend on the names of its variables."""
     return t.op in ("var", "num") or (
         t.op == "app" and not t.data.arities and all(map(_is_plain, t.children))
+    )
+
+
+def _is_symbol(t: Term) -> bool:
+    """Whether a term is its own normal form, whatever the facts are."""
+    return t.op == "var" or (
+        t.op == "app" and not t.data.arities and all([c.op == "var" for c in t.children])
     )
 
 

@@ -66,6 +66,10 @@ class Theorem:
 
 _MINT: Final = object()
 
+#: Every theorem by its rule, premises and arguments, on which alone it depends: proofs have many
+#: steps in common.
+_MADE: Final[dict[tuple[str, tuple[Theorem, ...], tuple[Any, ...]], Theorem]] = {}
+
 
 @dataclass(frozen=True)
 class Conclusion:
@@ -85,6 +89,12 @@ def infer(rule: str, premises: Sequence[Theorem] = (), *args: Any) -> Theorem:
     if step is None:
         raise KernelError(f"there is no rule {rule!r}")
     given = tuple(premises)  # read once: what is checked is what is used
+    try:
+        known = _MADE.get((rule, given, args))
+    except TypeError:  # what cannot be hashed is refused below
+        known = None
+    if known is not None:
+        return known
     if not all(type(p) is Theorem for p in given):
         raise Refused(rule, "a premise is not a theorem")
     for t in _terms_in(args):
@@ -97,7 +107,8 @@ def infer(rule: str, premises: Sequence[Theorem] = (), *args: Any) -> Theorem:
     for formula in (made.formula, *made.hypotheses):
         _check_formula(rule, formula)
     axioms = made.axioms.union(*(p.axioms for p in given))
-    return Theorem(made.hypotheses, made.formula, axioms, rule, given, args, _MINT)
+    theorem = Theorem(made.hypotheses, made.formula, axioms, rule, given, args, _MINT)
+    return _MADE.setdefault((rule, given, args), theorem)
 
 
 def _terms_in(args: Iterable[Any]) -> Iterator[Term]:

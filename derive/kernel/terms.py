@@ -107,6 +107,11 @@ def _node(op: str, data: Any, children: tuple[Term, ...]) -> Term:
     return t
 
 
+def interned(op: str, children: tuple[Term, ...]) -> Term | None:
+    """The node without data that has been made before."""
+    return _TABLE.get((op, None, children))
+
+
 def _make_key(t: Term) -> bytes:
     text = number_text(t.data) if _is_long(t.data) else repr(t.data)
     head = f"{t.op}|{text}|{len(t.children)}|".encode()
