@@ -32,6 +32,7 @@ _AXIOMS: Final = (
     "inverse", "sin-add", "cos-add", "pythagoras", "cos-one", "max-right", "max-left", "min-left",
     "min-right", "abs-nonneg", "abs-nonpos", "log-product", "log-tangent", "exp-increasing",
     "floor-lower", "floor-upper", "sin-upper", "sin-lower", "pi-irrational",
+    "det-product", "det-transpose", "det-identity",
 )  # fmt: skip
 _CODE: Final = {
     **{name: k for k, name in enumerate(_TERMS)},

@@ -539,6 +539,14 @@ Definition nproduct (c : ctx) (n b : tm) : poly :=
   | None => let n' := to_tm pn in patom (TProd n' (to_tm (P (CIdx n' :: c) b)))
   end.
 
+(** Entries of a matrix in normal form *)
+Definition ndet (c : ctx) (n h : tm) : tm :=
+  let n' := to_tm (P c n) in
+  TDet n' match h with
+    | Lam (Lam b) => Lam (Lam (to_tm (P (CIdx (lift n') :: CIdx n' :: c) b)))
+    | _ => h
+    end.
+
 (** ** Functions *)
 Definition start (p : poly) : Q := match p with (q, ([], [])) :: _ => q | _ => 0%Q end.
 Definition after (p : poly) : poly := match p with (_, ([], [])) :: r => r | _ => p end.
@@ -757,6 +765,7 @@ Definition norm1 (c : ctx) (t : tm) : poly :=
   | TProd n b => nproduct c n b
   | Exp_ b => match nexpect (N (forget c) b) with Some p => psimp c p | None => patom t end
   | Val h => patom (Val (nhead c h))
+  | TDet n h => patom (ndet c n h)
   | _ => patom t
   end.
 End Step.

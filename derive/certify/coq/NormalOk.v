@@ -1,6 +1,7 @@
 (** The normal form of a term has the value of the term. *)
 Require Import ZArith QArith Qreals Lia Lra FunctionalExtensionality Bool.
 From Derive Require Import Prelude Sums Terms Poly Signs Normal.
+From Derive Require Det.
 Close Scope Q_scope.
 Open Scope R_scope.
 
@@ -941,6 +942,18 @@ Proof.
   - rewrite peval_atom, tv_prod, tv_to_tm, Pn. apply Product_ext. intros v Iv.
     rewrite tv_to_tm. apply P_ok. apply okc_idx; [easy|]. now rewrite tv_to_tm, Pn.
 Qed.
+Lemma ndet_ok : forall c n h w e, okc c w e -> tv (ndet N c n h) w e = tv (TDet n h) w e.
+Proof.
+  intros c n h w e O. pose proof (P_ok c n w e O) as Pn. rewrite <- (tv_to_tm E w0 fe) in Pn.
+  unfold ndet, Poly.tv in *. cbn [eval]. rewrite Pn.
+  destruct h; try reflexivity. destruct h; try reflexivity. cbn [eval].
+  apply Det.Det_ext. intros i j Hi Hj.
+  assert (okc (CIdx (lift (to_tm (P N c n))) :: CIdx (to_tm (P N c n)) :: c) w
+    (scons (sc j) (scons (sc i) e))) as O2.
+  { apply okc_idx; [apply okc_idx; [easy|]|]; unfold Poly.tv; now rewrite ?eval_lift, Pn. }
+  pose proof (P_ok _ h w _ O2) as Ph. rewrite <- (tv_to_tm E w0 fe) in Ph. exact Ph.
+Qed.
+
 (** ** Functions *)
 Lemma start_after : forall p w e, peval p w e = Q2R (start p) + peval (after p) w e.
 Proof.
@@ -1529,6 +1542,7 @@ Proof.
     rewrite psimp_ok, (nexpect_ok _ p c w e O Q) by easy. apply E_ext. intros w'.
     apply HN. now apply (okc_forget E w0 fe c w w').
   - rewrite peval_atom. unfold Poly.tv. cbn [eval]. now apply nhead_ok.
+  - rewrite peval_atom. now apply ndet_ok.
 Qed.
 
 End Sound.

@@ -396,13 +396,20 @@ Fixpoint evaluate (f : nat) (K : known) (p : fm) : option bool :=
   end.
 
 (** *** Axioms *)
+(** The entries of a matrix are under two names: the row 1 and the column 0. *)
+Definition det_of (n b : tm) : tm := TDet n (Lam (Lam b)).
+Definition entry_at (row column shift : nat) : nat -> vl :=
+  fun k => match k with O => VB column | S O => VB row | S (S j) => VB (shift + j) end.
+Definition row_of : nat -> vl := entry_at 2 0 3.
+Definition column_of : nat -> vl := entry_at 0 1 3.
+Definition flipped : nat -> vl := entry_at 0 1 2.
 Definition zero := Num 0 1.
 Definition one_ := Num 1 1.
 Inductive axiom_name :=
   | AxInverse | AxSinAdd | AxCosAdd | AxPythagoras | AxCosOne | AxMaxRight
   | AxMaxLeft | AxMinLeft | AxMinRight | AxAbsNonneg | AxAbsNonpos | AxLogProduct
   | AxLogTangent | AxExpIncreasing | AxFloorLower | AxFloorUpper | AxSinUpper | AxSinLower
-  | AxPiIrrational.
+  | AxPiIrrational | AxDetProduct | AxDetTranspose | AxDetIdentity.
 Definition axiom (k : axiom_name) (ts : list tm) : option fm :=
   match k, ts with
   | AxInverse, [x] => Some (FImp (FNot (FEq x zero)) (FEq (Mul (Inv x) x) one_))
@@ -433,6 +440,11 @@ Definition axiom (k : axiom_name) (ts : list tm) : option fm :=
       Some (FImp (FLe zero x) (FLe (Add x (Opp (Mul (Pow x 3) (Inv (Num 6 1))))) (Fn Fsin x)))
   | AxPiIrrational, [m; n] =>
       Some (FImp (FAnd (FInt m) (FAnd (FInt n) (FEq m (Mul Pi n)))) (FEq n zero))
+  | AxDetProduct, [n; a; b] =>
+      Some (FEq (det_of n (TSum (lift (lift n)) (Mul (sub row_of a) (sub column_of b))))
+        (Mul (det_of n a) (det_of n b)))
+  | AxDetTranspose, [n; a] => Some (FEq (det_of n (sub flipped a)) (det_of n a))
+  | AxDetIdentity, [n] => Some (FEq (det_of n (Delta (Bound 1) (Bound 0))) one_)
   | _, _ => None
   end.
 
@@ -634,6 +646,8 @@ Definition r_leibniz (e p : thm) (q : fm) : option thm :=
   end.
 Definition r_extensionality (p : thm) (t t' : tm) : option thm :=
   match snd p with
+  | FAll (QNum KFin) n (FAll (QNum KFin) m (FEq b b')) =>
+      check (teqb m (lift n) && teqb t (det_of n b) && teqb t' (det_of n b')) (fst p, FEq t t')
   | FAll (QNum KFin) n (FEq b b') => check (bodies n b b' t t') (fst p, FEq t t')
   | _ => None
   end.

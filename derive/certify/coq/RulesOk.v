@@ -1,7 +1,7 @@
 (** Every rule gives a sequent that holds. *)
 Require Import ZArith QArith Qreals Lia Lra FunctionalExtensionality Bool Classical.
 From Derive Require Import Prelude Sums Terms Poly Signs Normal NormalOk Rules.
-From Derive Require Niven.
+From Derive Require Niven Det.
 Close Scope Q_scope.
 Open Scope R_scope.
 
@@ -926,9 +926,13 @@ Proof.
 Qed.
 Lemma extensionality_ok : forall p t t' s, valid p -> r_extensionality p t t' = Some s -> valid s.
 Proof.
-  intros p t t' s V H. unfold r_extensionality in H. rule H. pose proof (V fe G) as Hp.
-  rewrite Heqf in Hp. cbn [Terms.holds all_of] in *. rewrite !ev_tv.
-  eapply bodies_ok; [eassumption|]. intros v Iv. exact (Hp v Iv).
+  intros p t t' s V H. unfold r_extensionality in H. rule H; pose proof (V fe G) as Hp.
+  - rewrite Heqf in Hp. cbn [Terms.holds all_of] in *. rewrite !ev_tv.
+    eapply bodies_ok; [eassumption|]. intros v Iv. exact (Hp v Iv).
+  - rewrite Heqf in Hp. subst. cbn [Terms.holds all_of] in *. rewrite !ev_tv.
+    repeat match goal with K : teqb _ _ = true |- _ => apply teqb_eq in K; subst end.
+    unfold det_of, Poly.tv. cbn [eval]. apply Det.Det_ext. intros i j Hi Hj.
+    apply (Hp i Hi j). unfold ev. now rewrite eval_lift.
 Qed.
 
 Lemma unroll_rule_ok : forall fs product n b t, Forall valid fs ->
@@ -1185,11 +1189,29 @@ Proof.
     simpl. assert (9 < x * x) as X2 by nra. nra.
 Qed.
 
+(** *** Determinants *)
+Lemma det_product : forall fe n a b,
+  tv fe (det_of n (TSum (lift (lift n)) (Mul (sub row_of a) (sub column_of b)))) w0 e0
+  = tv fe (det_of n a) w0 e0 * tv fe (det_of n b) w0 e0.
+Proof.
+  intros fe n a b. unfold det_of, Poly.tv. cbn [eval]. rewrite <- Det.Det_product. f_equal.
+  apply matrix_ext. intros i j. rewrite !eval_lift. f_equal. apply functional_extensionality.
+  intros v. rewrite !eval_sub. f_equal; f_equal; apply functional_extensionality;
+    intros [|[|k]]; reflexivity.
+Qed.
+Lemma det_transpose : forall fe n a,
+  tv fe (det_of n (sub flipped a)) w0 e0 = tv fe (det_of n a) w0 e0.
+Proof.
+  intros fe n a. unfold det_of, Poly.tv. cbn [eval]. rewrite <- Det.Det_transpose. f_equal.
+  apply matrix_ext. intros i j. rewrite eval_sub. f_equal. apply functional_extensionality.
+  intros [|[|k]]; reflexivity.
+Qed.
+
 Lemma axiom_ok : forall a ts t, r_axiom a ts = Some t -> valid t.
 Proof.
   intros a ts t H. unfold r_axiom in H. destruct (axiom a ts) as [p|] eqn:A; [|discriminate].
   injection H as <-. intros fe _. cbn [fst snd].
-  destruct a; destruct ts as [|x [|y [|z ts]]]; try discriminate A; injection A as <-;
+  destruct a; destruct ts as [|x [|y [|z [|u ts]]]]; try discriminate A; injection A as <-;
     cbn [Terms.holds some_of]; rewrite ?ev_tv; unfold Poly.tv; cbn [eval apply_fn];
     change (eval E w0 fe zero w0 e0 []) with 0 in *; change (eval E w0 fe one_ w0 e0 []) with 1 in *;
     set (a := eval E w0 fe x w0 e0 []) in *; try set (b := eval E w0 fe y w0 e0 []) in *.
@@ -1213,5 +1235,8 @@ Proof.
   - intros L. now apply sin_below.
   - intros L. exact (sin_above a L).
   - intros (M & N & Q). now apply (Niven.pi_irrational a b).
+  - exact (det_product fe x y z).
+  - exact (det_transpose fe x y).
+  - exact (Det.Det_identity (tv fe x w0 e0)).
 Qed.
 End Sound.

@@ -68,7 +68,7 @@ Definition axiom_ : reader axiom_name :=
   lift_option (nth_error [AxInverse; AxSinAdd; AxCosAdd; AxPythagoras; AxCosOne; AxMaxRight;
     AxMaxLeft; AxMinLeft; AxMinRight; AxAbsNonneg; AxAbsNonpos; AxLogProduct; AxLogTangent;
     AxExpIncreasing; AxFloorLower; AxFloorUpper; AxSinUpper;
-    AxSinLower; AxPiIrrational] k).
+    AxSinLower; AxPiIrrational; AxDetProduct; AxDetTranspose; AxDetIdentity] k).
 
 Definition term_node (op : N) : reader tm :=
   match op with
