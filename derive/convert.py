@@ -235,6 +235,13 @@ class Converter:
         if self._shapes.setdefault(name, declared) != declared:
             raise ConversionError(f"{name} is declared twice, with different shapes or kinds")
 
+    def shape_of(self, name: str) -> tuple[Term | None, ...] | None:
+        """The sizes of a tensor's axes, None for an infinite one; None where they are not known."""
+        shape = self._shapes.get(name, (None,))[0]
+        if not isinstance(shape, tuple | sp.Tuple):
+            return None
+        return tuple(None if size is sp.oo else self._size(size, {}) for size in shape)
+
     def _check_shape(self, e: Any, shape: Any, indices: tuple[Term, ...], scope: Scope) -> None:
         if len(shape) != len(indices):
             raise ConversionError(f"{_text(e)}: shape {shape} has {len(shape)} axes")

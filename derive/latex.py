@@ -34,6 +34,8 @@ _GREEK_NAMES: Final = """
 GREEK: Final = frozenset(_GREEK_NAMES.split())
 
 _MOD, _ADD, _SUM, _MUL, _POW, _ATOM = 0, 1, 2, 3, 4, 5
+PRODUCT: Final = _MUL
+"""The level of a product; what is below it is put in parentheses beside a factor."""
 _SLASH: Final = _SUM
 """A quotient with a slash: a term of a sum, and never a factor without parentheses."""
 
@@ -42,6 +44,33 @@ def latex(t: Term) -> str:
     """The LaTeX of a term or formula, without dollar signs."""
     names = frozenset(str(s.data[0]) if isinstance(s, Term) else s for s in T.free_symbols(t))
     return _Printer(names).formula(t) if T.is_formula(t) else _Printer(names).term(t)
+
+
+def term_in(t: Term, taken: frozenset[str]) -> tuple[str, int]:
+    """The LaTeX of a term where these names are in use, and how tightly it holds together."""
+    return _Printer(taken)._term(t)
+
+
+def formula_in(p: Term, taken: frozenset[str]) -> str:
+    """The LaTeX of a formula where these names are in use."""
+    return _Printer(taken).formula(p)
+
+
+def has_weighted_mean(t: Term) -> bool:
+    """Whether a sum in `t` is printed as a mean over outcomes."""
+    if "P" not in t.free:
+        return False
+    return any(s.op == "sum" and _weighted(s) is not None for s in T.subterms(t))
+
+
+def letter_for(size: Term | None, taken: frozenset[str], sort: str = "fin") -> str:
+    """A name for an index that runs over `size`, or for a number of this sort."""
+    return _Printer(taken).letter(size, sort)
+
+
+def last_index(size: Term, taken: frozenset[str]) -> str:
+    """The LaTeX of the last index of a range."""
+    return _Printer(taken)._before(size)
 
 
 def ranges(t: Term) -> str:
@@ -137,7 +166,7 @@ class _Printer:
 
     def term(self, t: Term, level: int = 0) -> str:
         text, own = self._term(t)
-        return _fenced(text) if own < level else text
+        return fenced(text) if own < level else text
 
     def _term(self, t: Term) -> tuple[str, int]:
         match t.op:
@@ -163,7 +192,7 @@ class _Printer:
                 return self._big(t), _SUM
             case "det":
                 body, (a, b), inner = self.open(t.children[1], (t.children[0],) * 2)
-                entry = _fenced(inner.term(body), "[]")
+                entry = fenced(inner.term(body), "[]")
                 return rf"\det{entry}_{{{a},{b}<{self.scripted(t.children[0])}}}", _ATOM
             case "E":
                 return self._expectation(t.children[0]), _ATOM
@@ -175,7 +204,7 @@ class _Printer:
             return "0"
         if (pair := _covariance(t)) is not None:
             inside = f"{self.term(pair[0])}, {self.term(pair[1])}"
-            return rf"\operatorname{{Cov}}{_fenced(inside, '[]')}"
+            return rf"\operatorname{{Cov}}{fenced(inside, '[]')}"
         out = self.term(t.children[0], _ADD)
         for c in t.children[1:]:
             text = self.term(c, _ADD + 1 if c.op == "add" else _ADD)
@@ -200,7 +229,7 @@ class _Printer:
             return self._term(numerator[0])
         if denominator and self.script and not _reaches(*numerator, *denominator):
             top, bottom = self._juxtapose(numerator, _MUL), self._juxtapose(denominator, _POW)
-            return f"{sign}{top}/{bottom if len(denominator) == 1 else _fenced(bottom)}", _SLASH
+            return f"{sign}{top}/{bottom if len(denominator) == 1 else fenced(bottom)}", _SLASH
         if denominator:
             top, bottom = self._juxtapose(numerator), self._juxtapose(denominator)
             return rf"{sign}\frac{{{top}}}{{{bottom}}}", _MUL
@@ -219,7 +248,7 @@ class _Printer:
         texts += [self.term(f, level) for f in big[:-1]]
         texts += [self.term(f, min(level, _SUM)) for f in big[-1:]]
         if level:
-            texts = [_fenced(text) if text.startswith("-") else text for text in texts]
+            texts = [fenced(text) if text.startswith("-") else text for text in texts]
         out = texts[0]
         for text in texts[1:]:
             out += (r" \cdot " if re.match(r"[0-9]", text) else r"\,") + text
@@ -235,13 +264,13 @@ class _Printer:
                 return f"1/{self.term(below, _POW)}", _SLASH
             return rf"\frac{{1}}{{{self.term(below)}}}", _MUL
         if base.op == "fn" and base.data in ("sin", "cos"):
-            inside = _fenced(self.term(base.children[0]))
+            inside = fenced(self.term(base.children[0]))
             return rf"\{base.data}^{{{e}}}{inside}", _POW
         return f"{self._base(base)}^{{{e}}}", _POW
 
     def _base(self, base: Term) -> str:
         text = self.term(base, _ATOM)
-        return _fenced(text) if "^" in text and not text.startswith(("(", r"\left")) else text
+        return fenced(text) if "^" in text and not text.startswith(("(", r"\left")) else text
 
     def _function(self, t: Term) -> tuple[str, int]:
         args = [self.term(c) for c in t.children]
@@ -258,14 +287,14 @@ class _Printer:
                 short = len(args[0]) < 24 and r"\sum" not in args[0]
                 if short:
                     return f"e^{{{self.scripted(t.children[0])}}}", _POW
-                return rf"\exp{_fenced(args[0])}", _POW
+                return rf"\exp{fenced(args[0])}", _POW
             case "rpow":
                 return f"{self._base(t.children[0])}^{{{self.scripted(t.children[1])}}}", _POW
             case "mod":
                 a, n = (self.term(c, _MUL) for c in t.children)
                 return rf"{a} \bmod {n}", _MOD
             case "sin" | "cos" | "log" | "max" | "min":
-                return rf"\{t.data}{_fenced(', '.join(args))}", _ATOM
+                return rf"\{t.data}{fenced(', '.join(args))}", _ATOM
             case _:
                 raise ValueError(f"latex: no rule for the function {t.data}")
 
@@ -282,7 +311,7 @@ class _Printer:
         if all(c.op in ("var", "num") for c in t.children):
             gap = "," if T.ZERO in t.children or T.ONE in t.children else r"\,"
             return rf"\delta_{{{self.scripted(a)}{gap}{self.scripted(b)}}}"
-        return _fenced(f"{self.term(a)}={self.term(b)}", "[]")
+        return fenced(f"{self.term(a)}={self.term(b)}", "[]")
 
     def _big(self, t: Term) -> str:
         size = t.children[0]
@@ -309,8 +338,8 @@ class _Printer:
         if x.op == "pow" and x.data == 2 and x.children[0].op == "add":
             y, *rest = x.children[0].children
             if rest == [T.mul(T.num(-1), T.expectation(y))]:
-                return rf"\operatorname{{Var}}{law}{_fenced(self.term(y), '[]')}"
-        return rf"\mathbb{{E}}{law}{_fenced(self.term(x), '[]')}"
+                return rf"\operatorname{{Var}}{law}{fenced(self.term(y), '[]')}"
+        return rf"\mathbb{{E}}{law}{fenced(self.term(x), '[]')}"
 
     # ------------------------------------------------------------------ applications
 
@@ -319,7 +348,7 @@ class _Printer:
         base = name(str(head.head))
         if not head.arities:
             if _is_value(t):
-                return base + _fenced(self.term(t.children[0]))
+                return base + fenced(self.term(t.children[0]))
             return _indexed(base, [self.scripted(c) for c in t.children])
         own = head.own_scalars
         out = _indexed(base, [self.scripted(c) for c in t.children[:own]])
@@ -329,7 +358,7 @@ class _Printer:
             below = ",".join(self.scripted(c) for c in t.children[at : at + count])
             out = rf"\partial_{{{below}}} {out}"
             at += count
-        return out + _fenced(", ".join(self._vectors(t)))
+        return out + fenced(", ".join(self._vectors(t)))
 
     def _vectors(self, t: Term) -> list[str]:
         out, at = [], t.data.scalars
@@ -338,7 +367,7 @@ class _Printer:
             text = self._vector(sizes[0], body) if arity == 1 else None
             if text is None:
                 opened, letters, inner = self.open(body, sizes)
-                text = rf"{_fenced(inner.term(opened))}_{{{','.join(map(name, letters))}}}"
+                text = rf"{fenced(inner.term(opened))}_{{{','.join(map(name, letters))}}}"
             out.append(text)
             at += arity + 1
         return out
@@ -361,32 +390,30 @@ class _Printer:
                 return self._relations([p])
             case "not":
                 return self._negation(p.children[0])
-            case "and" if _is_equivalence(p):
+            case "and" if is_equivalence(p):
                 a, b = p.children[0].children
                 text = rf"{self.formula(a, 1)} \ \Leftrightarrow\  {self.formula(b, 1)}"
-                return _fenced(text) if level else text
+                return fenced(text) if level else text
             case "and" if p.children:
                 runs = _runs(p.children)
                 parts = [self._relations(r) if r[0].op in SIGNS else self.formula(r[0], 2)
                          for r in runs]  # fmt: skip
                 text = r" \ \land\  ".join(parts)
-                return _fenced(text) if level == 2 and len(runs) > 1 else text
+                return fenced(text) if level == 2 and len(runs) > 1 else text
             case "or" if p.children:
                 text = r" \ \lor\  ".join(self.formula(c, 2) for c in p.children)
-                return _fenced(text) if level == 2 else text
+                return fenced(text) if level == 2 else text
             case "and" | "or":
                 return r"\text{true}" if p.op == "and" else r"\text{false}"
             case "imp":
                 a, b = p.children
-                text = (
-                    rf"{self.formula(a, 1)} \ \Rightarrow\  {self.formula(b, _is_equivalence(b))}"
-                )
-                return _fenced(text) if level else text
+                text = rf"{self.formula(a, 1)} \ \Rightarrow\  {self.formula(b, is_equivalence(b))}"
+                return fenced(text) if level else text
             case "isint":
                 return self._integer(p.children[0])
             case "forall" | "exists":
                 text = self._quantifier(p)
-                return _fenced(text) if level else text
+                return fenced(text) if level else text
             case "grad":
                 return self._gradient(p)
             case "diff":
@@ -413,7 +440,7 @@ class _Printer:
             if pair:
                 return rf"{self.term(pair[1])} \nmid {self.term(pair[0])}"
             return rf"{self.term(x)} \notin \mathbb{{Z}}"
-        return rf"\neg {_fenced(self.formula(p))}"
+        return rf"\neg {fenced(self.formula(p))}"
 
     def _integer(self, x: Term) -> str:
         pair = _quotient(x)
@@ -422,14 +449,10 @@ class _Printer:
         return rf"{self.term(x)} \in \mathbb{{Z}}"
 
     def _quantifier(self, p: Term) -> str:
-        sort, arity = p.data
+        sort, _ = p.data
         sign = rf"\{p.op}"
         if sort == "tensor":
-            letters = "MNPXYZUW" if arity == 2 else BY_SORT["tensor"]
-            opened = T.instantiate(p.children[-1], ("?",))
-            if any(_is_value(s) and s.data.head == "?" for s in T.subterms(opened)):
-                letters = "gfq"
-            letter = next(c for c in letters + DEFAULT if c not in self.taken)
+            letter = tensor_letter(p, self.taken)
             inner = _Printer(self.taken | {letter}, self.depth + 1)
             body = T.instantiate(p.children[-1], (letter,))
             return rf"{sign} {letter}:\ {inner.formula(body)}"
@@ -453,7 +476,7 @@ class _Printer:
         below = _indexed(name(x), [name(c) for c in letters])
         text = _Printer(inner.taken | {x}, inner.depth).term(T.instantiate(function, (x,)))
         at = "" if plain else rf"\Big|_{{{name(x)}={self._point(point, dims)}}}"
-        return rf"\frac{{\partial}}{{\partial {below}}} {_fenced(text, '[]')}{at} = " + inner.term(
+        return rf"\frac{{\partial}}{{\partial {below}}} {fenced(text, '[]')}{at} = " + inner.term(
             value_open
         )
 
@@ -461,7 +484,7 @@ class _Printer:
         text = self._vector(dims[0], point) if len(dims) == 1 else None
         if text is None:
             body, letters, inner = self.open(point, dims)
-            text = rf"{_fenced(inner.term(body))}_{{{','.join(map(name, letters))}}}"
+            text = rf"{fenced(inner.term(body))}_{{{','.join(map(name, letters))}}}"
         return text
 
     def _differentiable(self, p: Term) -> str:
@@ -469,6 +492,15 @@ class _Printer:
         own = [self.scripted(c) for c in t.children[: t.data.own_scalars]]
         base = _indexed(name(str(t.data.head)), own)
         return rf"{base} \text{{ is differentiable at }} {', '.join(self._vectors(t))}"
+
+
+def tensor_letter(p: Term, taken: frozenset[str]) -> str:
+    """The name that the tensor of a quantifier gets."""
+    letters = "MNPXYZUW" if p.data[1] == 2 else BY_SORT["tensor"]
+    opened = T.instantiate(p.children[-1], ("?",))
+    if any(_is_value(s) and s.data.head == "?" for s in T.subterms(opened)):
+        letters = "gfq"
+    return next(c for c in letters + DEFAULT if c not in taken)
 
 
 def _reaches(*factors: Term) -> bool:
@@ -527,7 +559,7 @@ def _runs(parts: Sequence[Term]) -> list[list[Term]]:
     return out
 
 
-def _is_equivalence(p: Term) -> bool:
+def is_equivalence(p: Term) -> bool:
     """Whether this is p -> q and q -> p."""
     if len(p.children) != 2 or any(c.op != "imp" for c in p.children):
         return False
@@ -672,7 +704,7 @@ def _digits(n: int) -> str:
     return rf"{ends}\ \text{{({length} digits)}}"
 
 
-def _fenced(text: str, fence: str = "()") -> str:
+def fenced(text: str, fence: str = "()") -> str:
     tall = any(s in text for s in (r"\frac", r"\sum", r"\prod", r"\left\lVert"))
     left, right = fence[0], fence[1]
     return rf"\left{left}{text}\right{right}" if tall else f"{left}{text}{right}"

@@ -41,22 +41,30 @@ class Source:
 
 @dataclass(frozen=True)
 class HypothesisView:
-    """One hypothesis as the reader sees it (`latex` without dollar signs)."""
+    """One hypothesis as the reader sees it (`latex` without dollar signs).
+
+    `matrix` is the same in matrix form, empty where there is none.
+    """
 
     latex: str
     origin: Origin
     used: bool
     note: str = ""
     notation: bool = False
+    matrix: str = ""
 
 
 @dataclass(frozen=True)
 class StepView:
-    """One line of a derivation: what holds (`latex`), the kernel rule, and the reason in words."""
+    """One line of a derivation: what holds (`latex`), the kernel rule, and the reason in words.
+
+    `matrix` is the same in matrix form, empty where there is none.
+    """
 
     latex: str
     rule: str
     reason: str = ""
+    matrix: str = ""
 
 
 @dataclass(frozen=True)
@@ -169,6 +177,7 @@ class Result:
     `counterexamples` holds one entry for a refuted claim and one for each added hypothesis of a
     conditional one. `witness` shows values that meet all hypotheses of a conditional claim.
     `reason` says why a claim is undecided or not mathematical, and is empty otherwise.
+    `matrix` and `correction_matrix` are statement and correction in matrix form, if there is one.
     """
 
     id: str
@@ -193,6 +202,8 @@ class Result:
     reason: str = ""
     remark: str = ""
     ranges: str = ""
+    matrix: str = ""
+    correction_matrix: str = ""
     mutations: tuple[MutationView, ...] = ()
     seconds_symbolic: float = 0.0
     seconds_numeric: float = 0.0

@@ -266,10 +266,12 @@ def show(r: Result, style: Style) -> str:
     lines += _labelled("Source", [*_body(style.plain(where)), *_body(style.prose(r.source.says))])
     if r.statement:
         lines += _labelled("Statement", _formula(style.math(r.statement)))
+    if r.matrix:
+        lines += _labelled("In matrix form", _formula(style.math(r.matrix)))
     if r.ranges:
         lines += _labelled("For all", _body(style.math(r.ranges)))
     lines += _labelled("Hypotheses", _flat(_hypothesis(h, r, style) for h in r.hypotheses))
-    lines += _labelled("Derivation", _steps(r.steps, style))
+    lines += _labelled("Derivation", _steps(r.steps, style, [r.matrix]))
     axioms = (_fact(a.name, a.latex, a.condition, a.citation, style) for a in r.axioms)
     lines += _labelled("Axioms", _flat(axioms))
     lines += _labelled("Verdict", _verdict(r, style))
@@ -279,7 +281,9 @@ def show(r: Result, style: Style) -> str:
         lines += _labelled("Witness", _body(_values(r.witness, style), 2))
     if r.correction is not None:
         lines += _labelled("Correction", _formula(style.math(r.correction)))
-        lines += _labelled("", _steps(r.correction_steps, style))
+        if r.correction_matrix:
+            lines += _labelled("In matrix form", _formula(style.math(r.correction_matrix)))
+        lines += _labelled("", _steps(r.correction_steps, style, [r.correction_matrix]))
     lines += _labelled("Numeric twin", _twin(r.twin, style))
     lines += _labelled("Mutations", _flat(_mutation(m, style) for m in r.mutations))
     if r.remark:
@@ -302,13 +306,23 @@ def _flat(groups: Iterable[list[str]]) -> list[str]:
 def _hypothesis(h: HypothesisView, r: Result, style: Style) -> list[str]:
     status = wording.status(h, r.verdict)
     note = f"{status}: {style.prose(h.note)}" if h.note else status
-    return [*_formula(style.math(h.latex)), *wrap(note, "    ", width=WIDTH - LABEL)]
+    lines = _formula(style.math(h.latex))
+    if h.matrix:
+        text = f"in matrix form: {style.math(h.matrix)}"
+        lines += wrap_formula(text, "  ", "    ", WIDTH - LABEL)
+    return [*lines, *wrap(note, "    ", width=WIDTH - LABEL)]
 
 
-def _steps(steps: Sequence[StepView], style: Style) -> list[str]:
+def _steps(steps: Sequence[StepView], style: Style, told: Sequence[str]) -> list[str]:
+    """Numbered lines; none repeats a matrix form, of which `told` stands above."""
     out = []
+    in_matrices = {"", *told}
     for number, step in enumerate(steps, start=1):
         out += wrap_formula(style.math(step.latex), f"{number:>2}. ", "      ", WIDTH - LABEL)
+        if step.matrix not in in_matrices:
+            in_matrices.add(step.matrix)
+            text = f"in matrix form: {style.math(step.matrix)}"
+            out += wrap_formula(text, "    ", "      ", WIDTH - LABEL)
         reason = ": ".join(filter(None, (step.rule, style.prose(step.reason))))
         out += wrap(f"[{reason}]", "    ", "     ", WIDTH - LABEL)
     return out

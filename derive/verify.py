@@ -25,6 +25,7 @@ from derive.kernel.log import Json, write
 from derive.kernel.normal import Normaliser
 from derive.kernel.rules import Theorem, infer
 from derive.kernel.terms import KernelError, Lam, Term
+from derive.matrix_form import matrix_latex
 from derive.prover import Line, Prover
 from derive.result import (
     AxiomView,
@@ -67,6 +68,10 @@ class _Work:
     @property
     def declared(self) -> tuple[Term, ...]:
         return tuple(self.converter.declared)
+
+    @property
+    def hypotheses(self) -> tuple[Term, ...]:
+        return (*self.declared, *self.given, *self.added)
 
     def goal(self, *, with_added: bool) -> Term:
         """The statement as one formula: every hypothesis implies the rest."""
@@ -229,8 +234,7 @@ def _check_notation(stated: Sequence[Given], hypotheses: Sequence[Term]) -> None
 
 def _prove(claim: Claim, work: _Work) -> _Proved:
     goal = work.goal(with_added=True)
-    return _prove_goal(work, claim.proof, goal, (*work.declared, *work.given, *work.added),
-                       claim.defined)  # fmt: skip
+    return _prove_goal(work, claim.proof, goal, work.hypotheses, claim.defined)
 
 
 def _prove_goal(
@@ -283,10 +287,13 @@ def _premises_needed(root: Theorem, hypotheses: Sequence[Term]) -> frozenset[Ter
 
 
 def _steps(prover: Prover) -> tuple[StepView, ...]:
-    return tuple(
-        StepView(latex.latex(line.theorem.conclusion), line.theorem.rule, _reason(line))
-        for line in prover.lines
-    )
+    return tuple(_step(line, prover.converter) for line in prover.lines)
+
+
+def _step(line: Line, converter: Converter) -> StepView:
+    t = line.theorem
+    in_matrices = matrix_latex(t.conclusion, t.hypotheses, converter.shape_of)
+    return StepView(latex.latex(t.conclusion), t.rule, _reason(line), in_matrices)
 
 
 def _reason(line: Line) -> str:
@@ -486,23 +493,25 @@ def _refuted_at(claim: Claim, work: _Work, values: Values, roots: list[Theorem])
 
 def _with_correction(claim: Claim, work: _Work, values: Values) -> Settled:
     proved = _Proved((), frozenset((*work.declared, *work.given)))  # the counterexample meets them
-    correction: str | None = None
-    steps: tuple[StepView, ...] = ()
-    if claim.correction is not None:
-        correction, steps = _prove_correction(work, claim.correction)
+    corrected = {} if claim.correction is None else _prove_correction(work, claim.correction)
     return _finish(
-        claim, work, Verdict.REFUTED, proved,
-        counterexamples=(_view(work, values),), correction=correction, correction_steps=steps,
-    )  # fmt: skip
+        claim, work, Verdict.REFUTED, proved, counterexamples=(_view(work, values),), **corrected
+    )
 
 
-def _prove_correction(work: _Work, correction: Correction) -> tuple[str, tuple[StepView, ...]]:
+def _prove_correction(work: _Work, correction: Correction) -> dict[str, Any]:
+    """The parts of the result that tell of the correction."""
     given, conclusion = _read_correction(work, correction)
     hypotheses = (*work.declared, *given)
     goal = chain(hypotheses, conclusion)
     proved = _prove_goal(work, correction.proof, goal, hypotheses, correction.defined)
     new = [g for g in given if g not in work.given]
-    return latex.latex(chain(new, conclusion)), proved.steps
+    whole = chain(new, conclusion)
+    return {
+        "correction": latex.latex(whole),
+        "correction_matrix": matrix_latex(whole, hypotheses, work.converter.shape_of),
+        "correction_steps": proved.steps,
+    }
 
 
 def _read_correction(work: _Work, correction: Correction) -> tuple[tuple[Term, ...], Term]:
@@ -543,7 +552,8 @@ def _finish(claim: Claim, work: _Work, verdict: Verdict, proved: _Proved, **part
     result = _result(
         claim, verdict, latex.latex(work.conclusion),
         hypotheses=_hypotheses(claim, work, proved), steps=proved.steps,
-        axioms=_axioms(work.axioms), ranges=_ranges(claim, work), **parts,
+        axioms=_axioms(work.axioms), ranges=_ranges(claim, work),
+        matrix=matrix_latex(work.conclusion, work.hypotheses, work.converter.shape_of), **parts,
     )  # fmt: skip
     return Settled(
         result,
@@ -571,7 +581,10 @@ def _hypotheses(claim: Claim, work: _Work, proved: _Proved) -> tuple[HypothesisV
     for h, stated, origin in rows:
         note = "declared with the symbol" if stated is None else stated.note
         notation = isinstance(stated, Notation)
-        out.append(HypothesisView(latex.latex(h), origin, h in proved.used, note, notation))
+        in_matrices = matrix_latex(h, (h,), work.converter.shape_of)
+        out.append(HypothesisView(
+            latex.latex(h), origin, h in proved.used, note, notation, in_matrices
+        ))  # fmt: skip
     return tuple(out)
 
 

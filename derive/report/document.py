@@ -49,6 +49,9 @@ from derive.result import (
 AXIOMS: Final = mark("Axioms")
 """The label of the notes that are the same for all claims which use them."""
 
+IN_MATRICES: Final = mark("in matrix form")
+"""What stands beside the second form of a line."""
+
 MUTATIONS: Final = mark("Mistakes that have to be caught")
 """The label of the notes that are no part of the claim's argument."""
 
@@ -199,7 +202,7 @@ def claim(result: Result, key: str) -> Claim:
         *_notes(
             mark("Hypotheses"), "H", [_hypothesis(h, result.verdict) for h in result.hypotheses]
         ),
-        *_rows(mark("Derivation"), "", result.steps),
+        *_rows(mark("Derivation"), "", result.steps, [result.matrix]),
         *_notes(AXIOMS, "A", [_axiom(a) for a in result.axioms]),
         *_verdict(result),
         *_counterexamples(result),
@@ -216,20 +219,33 @@ def _statement(result: Result) -> list[Block]:
     source = result.source
     where = listing("", *source.places) if source.places else ""
     shown: list[Block] = [Display(result.statement)] if result.statement else []
+    shown += _in_matrices(result.matrix)
     if result.ranges:
         shown.append(Paragraph(mark("For all"), f"${result.ranges}$"))
     return [*shown, Paragraph(mark("Source"), source.says, code=source.document, where=where)]
 
 
-def _rows(label: str, prefix: str, steps: Sequence[StepView]) -> list[Block]:
-    """Numbered lines; a line that goes on where the one before ended does not repeat its left."""
+def _in_matrices(latex: str) -> list[Block]:
+    return [Paragraph(mark("In matrix form"), ""), Display(latex)] if latex else []
+
+
+def _rows(
+    label: str, prefix: str, steps: Sequence[StepView], told: Sequence[str] = ()
+) -> list[Block]:
+    """Numbered lines; a line that goes on where the one before ended does not repeat its left, and
+    none repeats a matrix form.
+    """
     rows: list[Row] = []
+    in_matrices = {"", *told}
     right = ""
     for place, step in enumerate(steps, start=1):
         chain = single_relation(step.latex)
         goes_on = chain is not None and bool(right) and chain[0] == right
         shown = f"{chain[1]} {chain[2]}" if chain is not None and goes_on else step.latex
-        rows.append(Row(f"{prefix}{place}", step.latex, shown, step.rule, step.reason))
+        matrix = "" if step.matrix in in_matrices else step.matrix
+        in_matrices.add(matrix)
+        tag = f"{prefix}{place}"
+        rows.append(Row(tag, step.latex, shown, step.rule, step.reason, matrix))
         right = chain[2] if chain is not None else ""
     return [Rows(label, tuple(rows))] if rows else []
 
@@ -245,7 +261,7 @@ def _hypothesis(hypothesis: HypothesisView, verdict: Verdict) -> Note:
     status = wording.status(hypothesis, verdict)
     note = hypothesis.note
     text = say("{what} ({more})", what=note, more=status) if note else status
-    return Note("", hypothesis.latex, "", text)
+    return Note("", hypothesis.latex, "", text, hypothesis.matrix)
 
 
 def _axiom(axiom: AxiomView) -> Note:
@@ -312,8 +328,10 @@ def _witness(result: Result) -> list[Block]:
 def _correction(result: Result) -> list[Block]:
     if result.correction is None:
         return []
-    proof = _rows(mark("Its derivation"), "C", result.correction_steps)
-    return [Paragraph(mark("Corrected statement"), ""), Display(result.correction), *proof]
+    shown = [Display(result.correction), *_in_matrices(result.correction_matrix)]
+    told = [result.correction_matrix]
+    proof = _rows(mark("Its derivation"), "C", result.correction_steps, told)
+    return [Paragraph(mark("Corrected statement"), ""), *shown, *proof]
 
 
 def _twin(twin: TwinView) -> list[Block]:

@@ -79,6 +79,31 @@ _SIGNS: Final = (
         mark("the derivative of $f$ by the component $a$ of $x$"),
     ),
     (r"\\mathcal\{L\}", r"$\mathcal{L}$", mark("the loss")),
+    (r"\\top", r"$A^{\top}$", mark("the transposed matrix; vectors are columns")),
+    (r"\\mathbf\{1\}", r"$\mathbf{1}$", mark("the column of ones, as long as needed")),
+    (r"\\odot", r"$A \odot B$", mark("the product entry by entry")),
+    (
+        r"\{diag\}",
+        r"$\operatorname{diag}(v)$",
+        mark("the diagonal matrix with the entries of $v$"),
+    ),
+    (r"\\langle", r"$\langle A, B \rangle$", r"$\sum_{i,j} A_{ij} B_{ij}$"),
+    (
+        r"\{softmax\}",
+        r"$\operatorname{softmax}(Z)$",
+        mark("of every row of the matrix $Z$, or of the vector $Z$"),
+    ),
+    (r"\{ReLU\}", r"$\operatorname{ReLU}(Z)$", mark("the larger of 0 and each entry")),
+    (
+        r"J_\{",
+        r"$J_{f}(x)$",
+        mark(r"the matrix with $\partial_{a} f_{b}(x)$ in row $b$ and column $a$"),
+    ),
+    (
+        r"\\nabla",
+        r"$\nabla_{X} [f]$",
+        mark("the derivatives of $f$ by the entries of $X$, in the form of $X$"),
+    ),
     (
         r"\\mathbb\{E\}\\?[l\[]",
         r"$\mathbb{E}[x]$",
@@ -119,7 +144,11 @@ def _formulas(results: Sequence[Result]) -> Iterator[str]:
     for result in results:
         yield result.statement
         yield result.ranges
-        yield from (hypothesis.latex for hypothesis in result.hypotheses)
+        yield result.matrix
+        yield result.correction_matrix
+        yield from (step.matrix for step in _steps(result))
+        for hypothesis in result.hypotheses:
+            yield from (hypothesis.latex, hypothesis.matrix)
         yield from (step.latex for step in _steps(result))
 
 

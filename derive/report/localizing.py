@@ -77,9 +77,16 @@ def with_texts(result: Result, change: Change) -> Result:
         title=change(result.title, "title"),
         source=replace(result.source, says=change(result.source.says, "what the source says")),
         statement=change(result.statement, FORMULA),
+        matrix=change(result.matrix, FORMULA),
+        correction_matrix=change(result.correction_matrix, FORMULA),
         ranges=change(result.ranges, FORMULA),
         hypotheses=tuple(
-            replace(h, latex=change(h.latex, FORMULA), note=change(h.note, "note of a hypothesis"))
+            replace(
+                h,
+                latex=change(h.latex, FORMULA),
+                matrix=change(h.matrix, FORMULA),
+                note=change(h.note, "note of a hypothesis"),
+            )
             for h in result.hypotheses
         ),
         steps=steps(result.steps),
@@ -111,7 +118,8 @@ def _step(row: StepView, change: Change) -> StepView:
         said = f"{name}{colon}{change(reason, 'reason of a step')}"
     else:
         said = change(row.reason, "reason of a step")
-    return replace(row, latex=change(row.latex, FORMULA), reason=said)
+    formulas = {"latex": change(row.latex, FORMULA), "matrix": change(row.matrix, FORMULA)}
+    return replace(row, reason=said, **formulas)
 
 
 def _axiom(axiom: AxiomView, change: Change) -> AxiomView:

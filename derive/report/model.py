@@ -40,6 +40,7 @@ class Row:
     """A formula and, at its right, the rule that justifies it and the reason.
 
     `shown` is the LaTeX to print: all of it, or the right side of a chain of relations.
+    `matrix` is the formula in matrix form, empty where it has none or it stood just above.
     """
 
     tag: str
@@ -47,6 +48,7 @@ class Row:
     shown: str
     code: str
     reason: str
+    matrix: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,16 @@ class Rows:
 
 @dataclass(frozen=True)
 class Note:
-    """A formula with what has to be said about it, behind a name if it has one."""
+    """A formula with what has to be said about it, behind a name if it has one.
+
+    `matrix` is the formula in matrix form, empty where it has none.
+    """
 
     tag: str
     latex: str
     code: str
     text: str
+    matrix: str = ""
 
 
 @dataclass(frozen=True)

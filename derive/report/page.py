@@ -21,7 +21,7 @@ from typing import Final
 from derive import messages, plain_math, wording
 from derive.messages import counted, listing, mark, say
 from derive.report import mathml
-from derive.report.document import AXIOMS, MUTATIONS
+from derive.report.document import AXIOMS, IN_MATRICES, MUTATIONS
 from derive.report.errors import ReportError
 from derive.report.model import (
     Alarm,
@@ -248,7 +248,8 @@ class _Page:
         code = f"{_code(row.code)} " if row.code else ""
         formula = self._told(row.latex, told) or self._line(row.latex, row.shown)
         told.setdefault(row.latex, say("line {tag}", tag=row.tag))
-        return f"<li><b>{escape(row.tag)}</b>{formula}<p>{code}{_text(row.reason)}"
+        matrix = self._in_matrices(row.matrix)
+        return f"<li><b>{escape(row.tag)}</b>{formula}<p>{code}{_text(row.reason)}{matrix}"
 
     def _notes(self, block: Notes, told: dict[str, str]) -> str:
         if block.label == AXIOMS:
@@ -274,7 +275,11 @@ class _Page:
         code = say("{what}: {more}", what=_code(note.code), more="") if note.code else ""
         formula = self._formula(note.latex, rank=1) if note.latex else "<div></div>"
         told.setdefault(note.latex, say("hypothesis {tag}", tag=note.tag))
-        return f"<li><b>{escape(note.tag)}</b>{formula}<p>{code}{_text(note.text)}"
+        matrix = self._in_matrices(note.matrix, rank=1)
+        return f"<li><b>{escape(note.tag)}</b>{formula}<p>{code}{_text(note.text)}{matrix}"
+
+    def _in_matrices(self, latex: str, rank: int = 0) -> str:
+        return f"{self._formula(latex, rank)}<p>{say(IN_MATRICES)}" if latex else ""
 
     def _axiom(self, note: Note) -> str:
         self._axioms.setdefault(note.code, note)

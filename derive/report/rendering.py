@@ -9,6 +9,7 @@ from itertools import groupby
 from derive import messages
 from derive.messages import listing, say, space, suffix
 from derive.report import layout
+from derive.report.document import IN_MATRICES
 from derive.report.errors import ReportError
 from derive.report.formulas import displayed, fits, sits_well
 from derive.report.model import (
@@ -297,7 +298,11 @@ def _row(row: Row) -> str:
     reason = [set_text(row.reason, layout.REASON_EM)] if row.reason else []
     beside = r" \\ ".join(code + reason)
     shown = row.shown if row.shown == row.latex else rf"\quad {row.shown}"
-    return _beside(row.tag, shown, beside, ("row", layout.FORMULA_EM))
+    columns = ("row", layout.FORMULA_EM)
+    lines = [_beside(row.tag, shown, beside, columns)]
+    if row.matrix:
+        lines.append(_beside("", row.matrix, escape(say(IN_MATRICES)), columns))
+    return "\n".join(lines)
 
 
 def _notes(block: Notes) -> str:
@@ -312,7 +317,10 @@ def _notes(block: Notes) -> str:
 def _note(note: Note, columns: tuple[str, float]) -> str:
     code = [set_code(note.code)] if note.code else []
     beside = escape(say(": ")).join([*code, set_text(note.text, layout.REASON_EM)])
-    return _beside(note.tag, note.latex, beside, columns)
+    lines = [_beside(note.tag, note.latex, beside, columns)]
+    if note.matrix:
+        lines.append(_beside("", note.matrix, escape(say(IN_MATRICES)), columns))
+    return "\n".join(lines)
 
 
 def _term(term: tuple[str, str]) -> str:
