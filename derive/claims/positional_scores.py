@@ -564,8 +564,7 @@ PAIR_IFF = Claim(
     twin=Twin("scores along the diagonals, for matrices of the form and others", twin_pair_iff),
     expected=Verdict.PROVED,
     remark=r"The matrix has the rows $(u, v)$ and $(w, z)$. Positions may be any real numbers "
-    "here. That a sum over all pairs depends on the offset only if each of its parts does is not "
-    "shown here.",
+    "here.",
 )  # fmt: skip
 
 

@@ -157,6 +157,8 @@ MODELS: Final = {
         Model({"r": 1, "k": 0, "i": 0, "x": 0, "y": 1}),
     ),
     "positional-scores/pair-iff": Model({"r": 1, "i": 0, "u": 1, "v": 2, "w": -2, "z": 1}),
+    # between two different pairs, which are the second and third variable of the statement
+    "positional-scores/all-pairs-iff": Model({"r": 2, "B": zero, "_q1": 0, "_q2": 1}),
     "positional-scores/different-pairs": Model(
         {"r": 2, "i": 0, "j": 1, "u": 0, "v": 0, "w": 0, "z": 0}
     ),
