@@ -34,7 +34,7 @@ _ROMAN: Final = re.compile(r"\\mathrm\s*\{([A-Za-z0-9 ]+)\}")
 _NORMS: Final = {r"\lVert": r"\|", r"\rVert": r"\|", r"\lvert": "|", r"\rvert": "|"}
 _NORM: Final = re.compile(r"\\[lr][Vv]ert(?![A-Za-z])")
 _COMMAND: Final = re.compile(r"\\[A-Za-z]*")
-_ESCAPED: Final = {r"\{": "{", r"\}": "}", r"\|": "‖"}
+_ESCAPED: Final = {r"\{": "{", r"\}": "}", r"\|": "‖", r"\langle": "⟨", r"\rangle": "⟩"}
 """What the converter leaves behind a command for the size of a delimiter."""
 
 _BRACKETS: Final = frozenset("()[]{}|‖⌊⌋⌈⌉⟨⟩")

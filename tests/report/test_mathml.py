@@ -48,6 +48,18 @@ def test_the_number_of_children_is_that_of_mathml() -> None:
             assert len(element) == wanted.get(element.tag, len(element))
 
 
+def test_brackets_that_stand_in_different_lines_are_signs() -> None:
+    summand = "a_{i} + " * 30
+    for left, right, signs in (
+        (r"\langle", r"\rangle", "⟨⟩"),
+        (r"\{", r"\}", "{}"),
+        ("(", ")", "()"),
+    ):
+        shown = text(displayed(rf"\left{left} {summand} b \right{right} = c")[0])
+        assert shown.startswith(signs[0])
+        assert signs[1] in shown
+
+
 @pytest.mark.parametrize(
     ("latex", "markup"),
     [
