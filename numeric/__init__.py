@@ -93,6 +93,7 @@ from numeric.layer_weights import (
 from numeric.linear import linear, linear_vjp
 from numeric.losses import cross_entropy, cross_entropy_vjp
 from numeric.masks import apply_mask, boolean_mask, causal_mask, combine_masks, padding_mask
+from numeric.memory import keep_freed_memory
 from numeric.moments import (
     ExactMoments,
     Moments,
@@ -275,6 +276,7 @@ __all__ = [
     "grouped_query_attention_vjp",
     "head_width",
     "independent_dot_moments",
+    "keep_freed_memory",
     "layer_norm",
     "layer_norm_from_torch",
     "layer_norm_outside",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,23 @@ def require_group(g: int, h: int) -> None:
 def transpose(array: Array) -> Array:
     """(..., a, b) -> (..., b, a)."""
     return np.swapaxes(array, -1, -2)
+
+
+#: So many numbers stay in the cache between passes over them.
+_CACHED = 1 << 16
+
+
+def row_blocks(*arrays: Array) -> Iterator[tuple[Array, ...]]:
+    """Some rows of arrays (..., m) of one shape at a time, as matrices (rows, m).
+
+    They are few enough to stay in the cache, so that only the first of several passes over them
+    waits for memory. What is written to them is in the array if that is contiguous.
+    """
+    m = arrays[0].shape[-1]
+    rows = [array.reshape(-1, m) for array in arrays]
+    step = max(1, _CACHED // m)
+    for start in range(0, len(rows[0]), step):
+        yield tuple(part[start : start + step] for part in rows)
 
 
 def as_indices(name: str, values: npt.ArrayLike, size: int) -> npt.NDArray[np.integer[Any]]:

@@ -4,15 +4,16 @@
 specification.  Nearly all arithmetic is in the matrix products; what the plain form loses beside
 them is memory that is handed back and taken again, and passes over arrays that have left the cache.
 Here every array is allocated once, queries, keys and values come from one product, and what is
-elementwise runs over a few rows or one head at a time.  Attention weights are not kept: a head's
-scores are made again where the backward pass needs them.  Nor are they ever divided by their sums:
-what they are multiplied with has fewer numbers.
+elementwise runs over a few rows or one head at a time.  The exponentials of the scores are kept for
+the backward pass as far as they take no more room than all else that is kept, and made again beyond
+that.  They are never divided by their sums: what they are multiplied with has fewer numbers.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,38 +25,49 @@ from numeric.multi_head import concat_heads, split_heads
 from numeric.weights import FeedForwardWeights, MultiHeadWeights
 
 #: So many numbers stay in the cache between the passes over them.
-_CACHED = 1 << 15
+_CACHED = 1 << 16
+#: Sequences go backward together up to so many rows, which are enough for fast products.
+_SPAN = 1024
 
 
 class FastEncoderLayer:
     """Post-LN with biases: self-attention, one network with ReLU, norms with epsilon inside.
 
-    Works in the precision of the weights.  The arrays that `forward` and `backward` return belong
-    to the layer and are written over by its next call; `backward` belongs to the last `forward`.
+    Works in the precision of the weights, which are read when it is made.  The arrays that
+    `forward` and `backward` return belong to the layer and are written over by its next call;
+    `backward` belongs to the last `forward`, and may be repeated.
     """
 
     def __init__(self, weights: EncoderLayerWeights, *, epsilon: float = 1e-5) -> None:
         """Raises ValueError for weights of another kind of layer."""
         self.weights = weights
-        self._attention, self._network, *self._norms = _plain_parts(weights)
+        self._attention, self._network, *norms = _plain_parts(weights)
         self._epsilon = epsilon
-        self._arrays: dict[str, Array] = {}
+        self._buffers: dict[str, Array] = {}
+        self._norms = [(_repeated(norm.gamma), _repeated(norm.beta)) for norm in norms]
         self._pack(self._attention)
 
     def _pack(self, w: MultiHeadWeights) -> None:
         """The projections side by side, those of the queries divided by sqrt(d_k)."""
-        self._scale = w.w_q.dtype.type(1 / math.sqrt(w.d_k))
+        dtype = w.w_q.dtype
+        self._scale = dtype.type(1 / math.sqrt(w.d_k))
         parts = [concat_heads(part) for part in (w.w_q, w.w_k, w.w_v)]
         self._w_qkv = np.concatenate([parts[0] * self._scale, *parts[1:]], axis=1)
         biases = [np.asarray(b).reshape(-1) for b in (w.b_q, w.b_k, w.b_v)]
-        self._b_qkv = np.concatenate([biases[0] * self._scale, *biases[1:]])
+        self._b_qkv = _repeated(np.concatenate([biases[0] * self._scale, *biases[1:]]))
+        self._b_o = _repeated(w.b_o)
+        self._b_1, self._b_2 = _repeated(self._network.b_1), _repeated(self._network.b_2)
+        self._zeros = np.zeros_like(self._b_1)  # np.maximum is five times as fast as with 0
+        # 1 where a column belongs to a head: products with it sum over heads, or spread over them.
+        self._columns = np.kron(np.eye(w.h, dtype=dtype), np.ones(w.d_k, dtype))
 
     def _array(self, name: str, *shape: int) -> Array:
-        """An array that is kept from call to call as long as its shape stays."""
-        found = self._arrays.get(name)
-        if found is None or found.shape != shape:
-            found = self._arrays[name] = np.empty(shape, self._w_qkv.dtype)
-        return found
+        """A piece of the memory with that name, which is kept from call to call."""
+        size = math.prod(shape)
+        found = self._buffers.get(name)
+        if found is None or found.size < size:
+            found = self._buffers[name] = np.empty(size, self._w_qkv.dtype)
+        return found[:size].reshape(shape)
 
     # ------------------------------------------------------------------ forward
 
@@ -67,63 +79,83 @@ class FastEncoderLayer:
         self._shape, self._mask = x.shape, mask
         self._x = x.reshape(-1, w.d_model)
         rows, d = self._x.shape
-        np.matmul(self._x, self._w_qkv, out=self._array("qkv", rows, 3 * d))
-        heads = self._array("heads", rows, d)
-        self._attend(heads)
-        attended = np.matmul(heads, self._attention.w_o, out=self._array("normed", rows, d))
-        first = self._array("first", rows, d)
-        self._add_and_norm(
-            self._x, attended, np.asarray(self._attention.b_o), self._norms[0], first, "first"
-        )
-        network = self._network
-        hidden = np.matmul(first, network.w_1, out=self._array("hidden", rows, network.d_ff))
-        for part in _chunks(hidden):
-            block = hidden[part]
-            block += network.b_1
-            np.maximum(block, 0, out=block)
-        output = np.matmul(hidden, network.w_2, out=self._array("output normed", rows, d))
+        self._qkv = self._array("qkv", rows, 3 * d)
+        self._heads = self._array("heads", rows, d)
+        self._hidden = self._array("hidden", rows, self._network.d_ff)
+        self._normed = [self._array(f"{name} normed", rows, d) for name in ("first", "second")]
+        self._inverse = [self._array(f"{name} inverse", rows, 1) for name in ("first", "second")]
         second = self._array("second", rows, d)
-        self._add_and_norm(first, output, np.asarray(network.b_2), self._norms[1], second, "second")
+        self._prepare_exponentials()
+        for span in self._spans():
+            x, first = self._x[span], self._array("first", *self._x[span].shape)
+            self._attend(span, self._normed[0][span])
+            self._add_and_norm(span, 0, x, self._b_o, first)
+            self._network_forward(first, self._hidden[span], self._normed[1][span])
+            self._add_and_norm(span, 1, first, self._b_2, second[span])
         return second.reshape(self._shape)
 
-    def _attend(self, heads: Array) -> None:
-        n = self._shape[-2]
-        weights = self._array("weights", n, n)
-        ones = np.ones(n, weights.dtype)
-        top, total = (self._array(name, *self._leading(), n) for name in ("top", "total"))
-        biases = self._b_qkv.reshape(3, self._attention.h, 1, -1)
-        for at, (q, k, v), out in self._each_head(self._arrays["qkv"], heads):
-            for part, bias in zip((q, k, v), biases[:, at[1]], strict=True):
-                part += bias
-            self._scores(q, k, at, weights)
-            small = self._mask is None and _are_small(q, k)
-            top[at] = 0 if small else _largest(weights)
-            _exponentials(weights, top[at])
-            sums = np.matmul(weights, ones, out=total[at])
-            sums[sums == 0] = 1
-            np.matmul(weights, v, out=out)
-            out /= sums[:, None]
+    def _spans(self) -> Iterator[slice]:
+        """Rows of some whole sequences at a time; one span at least."""
+        n, rows = max(self._shape[-2], 1), len(self._x)
+        step = n * max(1, _SPAN // n)
+        for start in range(0, max(rows, 1), step):
+            yield slice(start, min(start + step, rows))
 
-    def _scores(self, q: Array, k: Array, at: tuple[int, int], out: Array) -> None:
-        np.matmul(q, k.T, out=out)
-        if self._mask is not None:
-            out[...] = apply_mask(out, self._mask_of(*at))
+    def _prepare_exponentials(self) -> None:
+        """Places for them, for no more heads than need the room of everything else that is kept."""
+        (rows, d), n, h = self._x.shape, max(self._shape[-2], 1), self._attention.h
+        heads = rows // n * h
+        self._kept = rows * (7 * d + self._network.d_ff) // (n * n)
+        self._exponentials = self._array("exponentials", min(heads, self._kept + 1), n, n)
+        self._shifted = np.zeros(heads, bool)
+        self._inverse_totals = self._array("inverse totals", rows, h)
 
-    def _leading(self) -> tuple[int, int]:
-        """How many sequences and heads there are."""
-        return math.prod(self._shape[:-2]), self._attention.h
+    def _attend(self, span: slice, out: Array) -> None:
+        """out = attention of the rows of a span, without the last bias."""
+        qkv, heads = self._qkv[span], self._heads[span]
+        np.matmul(self._x[span], self._w_qkv, out=qkv)
+        for block in _chunks(qkv):
+            block += self._b_qkv[: len(block)]
+        n, h = self._shape[-2], self._attention.h
+        totals = self._array("totals", len(qkv) // max(n, 1) * h, n)
+        ones = np.ones(n, totals.dtype)
+        for total, (head, (q, k, v), mixed) in zip(
+            totals, self._each_head(span, qkv, heads), strict=True
+        ):
+            weights = self._exponentials_of(head, q, k)
+            if not _are_tame(np.matmul(weights, ones, out=total)):
+                self._shifted[head] = True
+                weights = self._exponentials_of(head, q, k)
+                np.matmul(weights, ones, out=total)
+            np.matmul(weights, v, out=mixed)
+        totals[totals == 0] = 1  # a query from which every key is excluded
+        by_row = totals.reshape(-1, h, n).swapaxes(1, 2).reshape(-1, h)
+        np.divide(1, by_row, out=self._inverse_totals[span])
+        self._divide_by_totals(span, heads)
+        np.matmul(heads, self._attention.w_o, out=out)
 
     def _each_head(
-        self, qkv: Array, heads: Array
-    ) -> Iterator[tuple[tuple[int, int], tuple[Array, Array, Array], Array]]:
-        """Views of the queries, keys and values of every head, and of its output."""
-        batch, h = self._leading()
-        n, d_k = self._shape[-2], self._attention.d_k
-        parts = qkv.reshape(batch, n, 3, h, d_k)
-        outputs = heads.reshape(batch, n, h, d_k)
-        for b in range(batch):
+        self, span: slice, qkv: Array, heads: Array
+    ) -> Iterator[tuple[int, tuple[Array, Array, Array], Array]]:
+        """Numbers of all heads in a span, views of their queries, keys, values and outputs."""
+        n, h, d_k = max(self._shape[-2], 1), self._attention.h, self._attention.d_k
+        parts = qkv.reshape(-1, n, 3, h, d_k)
+        outputs = heads.reshape(-1, n, h, d_k)
+        for b in range(len(parts)):
             for i in range(h):
-                yield (b, i), tuple(parts[b, :, :, i].swapaxes(0, 1)), outputs[b, :, i]
+                q, k, v = (parts[b, :, j, i] for j in range(3))
+                yield (span.start // n + b) * h + i, (q, k, v), outputs[b, :, i]
+
+    def _exponentials_of(self, head: int, q: Array, k: Array) -> Array:
+        """Of the scores (n, n); those of later heads than are kept have one place together."""
+        scores: Array = self._exponentials[min(head, self._kept)]
+        np.matmul(q, k.T, out=scores)
+        if self._mask is not None:
+            scores[...] = apply_mask(scores, self._mask_of(*divmod(head, self._attention.h)))
+        if self._shifted[head]:
+            scores -= _largest(scores)[:, None]
+        with np.errstate(over="ignore"):  # what is infinite is made again, with a shift
+            return np.exp(scores, out=scores)
 
     def _mask_of(self, b: int, i: int) -> Array:
         """The mask (n, m) of head i in sequence b."""
@@ -132,25 +164,36 @@ class FastEncoderLayer:
             return mask
         shape = (*self._shape[:-2], self._attention.h, *mask.shape[-2:])
         full: Array = np.broadcast_to(mask, shape)
-        return full.reshape(*self._leading(), *mask.shape[-2:])[b, i]
+        return full.reshape(-1, self._attention.h, *mask.shape[-2:])[b, i]
 
-    def _add_and_norm(
-        self, x: Array, branch: Array, bias: Array, norm: LayerNormWeights, out: Array, name: str
-    ) -> None:
-        """out = norm(x + branch + bias); `branch` becomes the normalised vectors."""
-        rows, d = x.shape
-        inverse = self._array(f"{name} inverse", rows)
-        mean = np.full(d, 1 / d, x.dtype)
-        for part in _chunks(x):
-            u = branch[part]
-            u += bias
-            u += x[part]
-            u -= (u @ mean)[:, None]
-            variance = np.einsum("nd,nd->n", u, u) / d
-            inverse[part] = 1 / np.sqrt(variance + self._epsilon)
-            u *= inverse[part, None]
-            np.multiply(u, norm.gamma, out=out[part])
-            out[part] += norm.beta
+    def _divide_by_totals(self, span: slice, heads: Array) -> None:
+        scratch = self._array("scratch", *self._b_o.shape)
+        for block, inverse in _chunks(heads, self._inverse_totals[span]):
+            block *= np.matmul(inverse, self._columns, out=scratch[: len(block)])
+
+    def _network_forward(self, x: Array, hidden: Array, out: Array) -> None:
+        np.matmul(x, self._network.w_1, out=hidden)
+        for block in _chunks(hidden):
+            block += self._b_1[: len(block)]
+            np.maximum(block, self._zeros[: len(block)], out=block)
+        np.matmul(hidden, self._network.w_2, out=out)
+
+    def _add_and_norm(self, span: slice, which: int, x: Array, bias: Array, out: Array) -> None:
+        """out = norm(x + branch + bias), where the normalised vectors take the branch's place."""
+        d = x.shape[1]
+        mean = np.full((d, 1), 1 / d, x.dtype)
+        for u, inverse, block, y in _chunks(
+            self._normed[which][span], self._inverse[which][span], x, out
+        ):
+            u += bias[: len(u)]
+            u += block
+            u -= u @ mean
+            np.einsum("nd,nd->n", u, u, out=inverse[:, 0])
+            inverse /= d
+            inverse += self._epsilon
+            np.divide(1, np.sqrt(inverse, out=inverse), out=inverse)
+            u *= inverse
+            _affine(u, *self._norms[which], y)
 
     # ------------------------------------------------------------------ backward
 
@@ -158,92 +201,117 @@ class FastEncoderLayer:
         """cotangent (..., n, d_model) of the last `forward` -> gradients of x and the weights."""
         cotangent = np.ascontiguousarray(cotangent, dtype=self._w_qkv.dtype)
         require_shape("cotangent", cotangent, {}, leading=self._shape)
-        gradient = cotangent.reshape(self._x.shape)
-        through, network_norm = self._norm_backward(
-            gradient, self._arrays["output normed"], self._norms[1], "second"
-        )
-        gradient, network = self._network_backward(through)
-        through, attention_norm = self._norm_backward(
-            gradient, self._arrays["normed"], self._norms[0], "first"
-        )
-        gradient, attention = self._attention_backward(through)
-        grads = EncoderLayerWeights(attention, network, attention_norm, network_norm)
-        return gradient.reshape(self._shape), grads
+        rows, d = self._x.shape
+        gradient = self._array("gradient", rows, d)
+        self._sums: dict[str, Array] = {}
+        for span in self._spans():
+            through = self._array("through", *self._x[span].shape)
+            out = gradient[span]
+            self._norm_backward(span, 1, cotangent.reshape(rows, d)[span], through)
+            self._network_backward(span, through, out)
+            self._norm_backward(span, 0, out, through)
+            self._attention_backward(span, through, out)
+        return gradient.reshape(self._shape), self._gradients()
 
-    def _norm_backward(
-        self, cotangent: Array, normed: Array, norm: LayerNormWeights, name: str
-    ) -> tuple[Array, LayerNormWeights]:
+    def _add(self, name: str, value: Array) -> None:
+        """Sums over the spans; the first value is kept as it is."""
+        if name in self._sums:
+            self._sums[name] += value
+        else:
+            self._sums[name] = value
+
+    def _add_product(self, name: str, left: Array, right: Array) -> None:
+        place = f"sum of {name}" if name not in self._sums else "product"
+        out = self._array(place, left.shape[1], right.shape[1])
+        self._add(name, np.matmul(left.T, right, out=out))
+
+    def _norm_backward(self, span: slice, which: int, cotangent: Array, out: Array) -> None:
         """(g - mean g - xhat mean(g xhat)) / s with g = cotangent * gamma, and of gamma, beta."""
-        rows, d = cotangent.shape
-        out = self._array("through norm", rows, d)
-        scratch = self._array("scratch", _rows(d), d)
-        inverse = self._arrays[f"{name} inverse"]
-        grad_gamma, grad_beta = np.zeros(d, out.dtype), np.zeros(d, out.dtype)
-        mean, gamma_mean = np.full(d, 1 / d, out.dtype), norm.gamma / d
-        for part in _chunks(cotangent):
-            g, x_hat, block = cotangent[part], normed[part], out[part]
+        (gamma, _), d = self._norms[which], cotangent.shape[1]
+        scratch = self._array("scratch", *gamma.shape)
+        mean, mean_with_gamma = np.full((d, 1), 1 / d, out.dtype), gamma[0, :, None] / d
+        self._add(f"beta {which}", cotangent.sum(axis=0))
+        grad_gamma = np.zeros(d, out.dtype)
+        for g, x_hat, inverse, block in _chunks(
+            cotangent, self._normed[which][span], self._inverse[which][span], out
+        ):
             product = np.multiply(g, x_hat, out=scratch[: len(g)])
             grad_gamma += product.sum(axis=0)
-            grad_beta += g.sum(axis=0)
-            along = product @ gamma_mean
-            np.multiply(g, norm.gamma, out=block)
-            block -= (block @ mean)[:, None]
-            np.multiply(x_hat, along[:, None], out=product)
-            block -= product
-            block *= inverse[part, None]
-        return out, LayerNormWeights(grad_gamma, grad_beta)
+            along = product @ mean_with_gamma
+            np.multiply(g, gamma[: len(g)], out=block)
+            block -= block @ mean
+            block -= np.multiply(x_hat, along, out=product)
+            block *= inverse
+        self._add(f"gamma {which}", grad_gamma)
 
-    def _network_backward(self, cotangent: Array) -> tuple[Array, FeedForwardWeights]:
+    def _network_backward(self, span: slice, cotangent: Array, out: Array) -> None:
         """Through the network and beside it."""
-        w, hidden, first = self._network, self._arrays["hidden"], self._arrays["first"]
-        rows, d_ff = hidden.shape
-        grad_w_2 = np.matmul(hidden.T, cotangent, out=self._array("grad w_2", *w.w_2.shape))
-        grad_hidden = np.matmul(cotangent, w.w_2.T, out=self._array("grad hidden", rows, d_ff))
-        grad_b_1 = np.zeros(d_ff, hidden.dtype)
-        for part in _chunks(hidden):
-            block = grad_hidden[part]
-            block *= hidden[part] > 0
-            grad_b_1 += block.sum(axis=0)
-        grad_w_1 = np.matmul(first.T, grad_hidden, out=self._array("grad w_1", *w.w_1.shape))
-        gradient = np.matmul(grad_hidden, w.w_1.T, out=self._array("gradient", *first.shape))
-        gradient += cotangent
-        return gradient, FeedForwardWeights(grad_w_1, grad_w_2, grad_b_1, cotangent.sum(axis=0))
+        w, hidden = self._network, self._hidden[span]
+        self._add_product("w_2", hidden, cotangent)
+        self._add("b_2", cotangent.sum(axis=0))
+        grad_hidden = np.matmul(cotangent, w.w_2.T, out=self._array("wide", *hidden.shape))
+        for block, active in _chunks(grad_hidden, hidden):
+            block *= active > 0
+        first = self._array("first", *out.shape)
+        for normed, y in _chunks(self._normed[0][span], first):
+            _affine(normed, *self._norms[0], y)
+        self._add_product("w_1", first, grad_hidden)
+        self._add("b_1", grad_hidden.sum(axis=0))
+        np.matmul(grad_hidden, w.w_1.T, out=out)
+        out += cotangent
 
-    def _attention_backward(self, cotangent: Array) -> tuple[Array, MultiHeadWeights]:
+    def _attention_backward(self, span: slice, cotangent: Array, out: Array) -> None:
         """Through the attention and beside it."""
-        w, heads = self._attention, self._arrays["heads"]
-        grad_w_o = np.matmul(heads.T, cotangent, out=self._array("grad w_o", *w.w_o.shape))
-        grad_heads = np.matmul(cotangent, w.w_o.T, out=self._array("gradient", *heads.shape))
-        grad_qkv = self._array("grad qkv", *self._arrays["qkv"].shape)
-        self._attend_backward(grad_heads, grad_qkv)
-        shape = self._w_qkv.shape
-        grad_w_qkv = np.matmul(self._x.T, grad_qkv, out=self._array("grad w_qkv", *shape))
-        gradient = np.matmul(grad_qkv, self._w_qkv.T, out=self._array("gradient", *heads.shape))
-        gradient += cotangent
-        parts = self._unpacked(grad_w_qkv, grad_qkv.sum(axis=0))
-        w_q, w_k, w_v, b_q, b_k, b_v = parts
-        b_o = cotangent.sum(axis=0)
-        return gradient, MultiHeadWeights(w_q, w_k, w_v, grad_w_o, b_q, b_k, b_v, b_o)
+        heads, qkv = self._heads[span], self._qkv[span]
+        self._add_product("w_o", heads, cotangent)
+        self._add("b_o", cotangent.sum(axis=0))
+        grad_heads = np.matmul(cotangent, self._attention.w_o.T, out=out)
+        grad_qkv = self._array("wide", *qkv.shape)
+        self._attend_backward(span, grad_heads, grad_qkv)
+        self._add_product("w_qkv", self._x[span], grad_qkv)
+        self._add("b_qkv", grad_qkv.sum(axis=0))
+        np.matmul(grad_qkv, self._w_qkv.T, out=out)
+        out += cotangent
 
-    def _attend_backward(self, grad_heads: Array, grad_qkv: Array) -> None:
-        """The gradients of all queries, keys and values; `grad_heads` is used up."""
-        n = self._shape[-2]
-        weights, grad_scores = self._array("weights", n, n), self._array("grad scores", n, n)
-        top, total = self._arrays["top"], self._arrays["total"]
-        forward = self._each_head(self._arrays["qkv"], self._arrays["heads"])
-        backward = self._each_head(grad_qkv, grad_heads)
-        for (at, (q, k, v), out), (_, grads, grad_out) in zip(forward, backward, strict=True):
+    def _attend_backward(self, span: slice, grad_heads: Array, grad_qkv: Array) -> None:
+        """The gradients of queries, keys and values; `grad_heads` is used up."""
+        n, h = self._shape[-2], self._attention.h
+        self._divide_by_totals(span, grad_heads)  # in place of the weights
+        means = self._mean_gradients(grad_heads, self._heads[span])
+        means = means.reshape(-1, n, h).swapaxes(1, 2).reshape(-1, n, 1)
+        grad_scores = self._array("grad scores", n, n)
+        forward = self._each_head(span, self._qkv[span], self._heads[span])
+        backward = self._each_head(span, grad_qkv, grad_heads)
+        for mean, (head, (q, k, v), _), (_, grads, grad_out) in zip(
+            means, forward, backward, strict=True
+        ):
             grad_q, grad_k, grad_v = grads
-            grad_out /= total[at][:, None]  # in place of the weights
-            self._scores(q, k, at, weights)
-            _exponentials(weights, top[at])
+            is_kept = head < self._kept
+            weights = self._exponentials[head] if is_kept else self._exponentials_of(head, q, k)
             np.matmul(weights.T, grad_out, out=grad_v)
             np.matmul(grad_out, v.T, out=grad_scores)
-            # The mean of a row of grad_scores under the weights, without a pass over either.
-            grad_scores -= np.einsum("nd,nd->n", grad_out, out)[:, None]
+            grad_scores -= mean
             grad_scores *= weights
             np.matmul(grad_scores, k, out=grad_q)
             np.matmul(grad_scores.T, q, out=grad_k)
+
+    def _mean_gradients(self, grad_heads: Array, heads: Array) -> Array:
+        """(rows, h): of a query's weights under these weights, without a pass over either."""
+        means = self._array("means", len(heads), self._attention.h)
+        scratch = self._array("scratch", *self._b_o.shape)
+        for grad, head, mean in _chunks(grad_heads, heads, means):
+            product = np.multiply(grad, head, out=scratch[: len(grad)])
+            np.matmul(product, self._columns.T, out=mean)
+        return means
+
+    def _gradients(self) -> EncoderLayerWeights:
+        sums = self._sums
+        w_q, w_k, w_v, b_q, b_k, b_v = self._unpacked(sums["w_qkv"], sums["b_qkv"])
+        return EncoderLayerWeights(
+            MultiHeadWeights(w_q, w_k, w_v, sums["w_o"], b_q, b_k, b_v, sums["b_o"]),
+            FeedForwardWeights(*(sums[name] for name in ("w_1", "w_2", "b_1", "b_2"))),
+            *(LayerNormWeights(sums[f"gamma {k}"], sums[f"beta {k}"]) for k in (0, 1)),
+        )
 
     def _unpacked(self, grad_w: Array, grad_b: Array) -> list[Array]:
         """Gradients of w_q, w_k, w_v (h, d_model, d_k) and b_q, b_k, b_v (h, d_k)."""
@@ -254,11 +322,11 @@ class FastEncoderLayer:
         return matrices + [part.reshape(h, -1) for part in np.split(grad_b, 3)]
 
 
-def _are_small(queries: Array, keys: Array) -> bool:
-    """Whether no score can leave the range of exp, so that none need be taken away first."""
-    longest = [float(np.einsum("nd,nd->n", a, a).max(initial=0)) for a in (queries, keys)]
-    limit = math.log(np.finfo(queries.dtype).max) / 2
-    return bool(math.sqrt(longest[0] * longest[1]) < limit)
+def _are_tame(totals: Array) -> bool:
+    """Whether sums of exponentials are so far inside the range of their precision that the scores
+    need not be shifted: no term that counts has vanished, and products stay inside as well."""
+    limit = math.sqrt(np.finfo(totals.dtype).max)
+    return bool(((totals > 1 / limit) & (totals < limit)).all())
 
 
 def _largest(scores: Array) -> Array:
@@ -269,17 +337,23 @@ def _largest(scores: Array) -> Array:
     return top
 
 
-def _exponentials(scores: Array, top: Array) -> None:
-    if top.any():
-        scores -= top[:, None]
-    np.exp(scores, out=scores)
+def _repeated(vector: Array | None) -> Array:
+    """The vector in every one of a few rows: NumPy adds it twice as fast as when it broadcasts."""
+    row = np.asarray(vector)
+    return np.tile(row, (_rows(row.size), 1))
 
 
-def _chunks(array: Array) -> Iterator[slice]:
-    """A few rows of a matrix at a time."""
-    step = _rows(array.shape[1])
-    for start in range(0, len(array), step):
-        yield slice(start, min(start + step, len(array)))
+def _affine(normed: Array, gamma: Array, beta: Array, out: Array) -> None:
+    np.multiply(normed, gamma[: len(normed)], out=out)
+    out += beta[: len(normed)]
+
+
+def _chunks(*arrays: Array) -> Iterator[Any]:
+    """A few rows of matrices at a time, of all of them as many as fit of the first."""
+    step, rows = _rows(arrays[0].shape[1]), len(arrays[0])
+    for start in range(0, rows, step):
+        parts = tuple(array[start : start + step] for array in arrays)
+        yield parts if len(parts) > 1 else parts[0]
 
 
 def _rows(width: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy.typing as npt
 
 from numeric.arrays import Array, as_floating, require_shape, transpose
@@ -11,7 +13,7 @@ def linear(x: npt.ArrayLike, weight: Array, bias: Array | None = None) -> Array:
     """x (..., d_in), weight (d_in, d_out), bias (d_out,) or None -> (..., d_out)."""
     x, weight = as_floating(x), as_floating(weight)
     _check(x, weight, bias)
-    product = x @ weight
+    product = (_tokens(x) @ weight).reshape(*x.shape[:-1], weight.shape[1])
     return product if bias is None else product + bias
 
 
@@ -21,12 +23,17 @@ def linear_vjp(
     """cotangent (..., d_out) -> gradients of x, weight and bias (None where there is no bias)."""
     x, weight, cotangent = as_floating(x), as_floating(weight), as_floating(cotangent)
     _check(x, weight, bias)
-    d_in, d_out = weight.shape
-    require_shape("cotangent", cotangent, {"d_out": d_out}, leading=x.shape[:-1])
+    require_shape("cotangent", cotangent, {"d_out": weight.shape[1]}, leading=x.shape[:-1])
     # All tokens share weight and bias, so their contributions add up, whatever axes they stand in.
-    tokens, token_cotangents = x.reshape(-1, d_in), cotangent.reshape(-1, d_out)
+    tokens, token_cotangents = _tokens(x), _tokens(cotangent)
     grad_bias = None if bias is None else token_cotangents.sum(axis=0)
-    return cotangent @ transpose(weight), transpose(tokens) @ token_cotangents, grad_bias
+    grad_x = (token_cotangents @ transpose(weight)).reshape(x.shape)
+    return grad_x, transpose(tokens) @ token_cotangents, grad_bias
+
+
+def _tokens(x: Array) -> Array:
+    """(..., d) -> (tokens, d): one product for all tokens, whatever axes they stand in."""
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def _check(x: Array, weight: Array, bias: Array | None) -> None:

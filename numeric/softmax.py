@@ -11,16 +11,18 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from numeric.arrays import Array, as_floating, require_shape
+from numeric.arrays import Array, as_floating, require_shape, row_blocks
 
 
 def softmax(logits: npt.ArrayLike) -> Array:
     """logits (..., m) -> probabilities (..., m); each row along the last axis sums to 1."""
-    probabilities = _shifted(logits)
-    np.exp(probabilities, out=probabilities)
-    total = probabilities.sum(axis=-1, keepdims=True)
-    total[total == 0] = 1  # only where the whole row is excluded: else the largest term is 1
-    probabilities /= total
+    logits = _checked(logits)
+    probabilities = np.empty(logits.shape, logits.dtype)
+    for rows, out in row_blocks(logits, probabilities):
+        np.exp(_shifted(rows), out=out)
+        total = out.sum(axis=-1, keepdims=True)
+        total[total == 0] = 1  # only where the whole row is excluded: else the largest term is 1
+        out /= total
     return probabilities
 
 
@@ -36,9 +38,11 @@ def softmax_pullback(logits: npt.ArrayLike) -> tuple[Array, Callable[[npt.ArrayL
     def pullback(cotangent: npt.ArrayLike) -> Array:
         cotangent = as_floating(cotangent)
         require_shape("cotangent", cotangent, {}, leading=probabilities.shape)
-        mean_cotangent = (probabilities * cotangent).sum(axis=-1, keepdims=True)
-        gradient: Array = cotangent - mean_cotangent
-        gradient *= probabilities
+        gradient = np.empty(cotangent.shape, np.result_type(probabilities, cotangent))
+        for p, upstream, out in row_blocks(probabilities, cotangent, gradient):
+            mean_upstream = np.einsum("rm,rm->r", p, upstream)[:, None]
+            np.subtract(upstream, mean_upstream, out=out)
+            out *= p
         return gradient
 
     return probabilities, pullback
@@ -46,7 +50,7 @@ def softmax_pullback(logits: npt.ArrayLike) -> tuple[Array, Callable[[npt.ArrayL
 
 def log_softmax(logits: npt.ArrayLike) -> Array:
     """logits (..., m) -> log probabilities (..., m), -inf where a logit is."""
-    shifted = _shifted(logits)
+    shifted = _shifted(_checked(logits))
     total = np.exp(shifted).sum(axis=-1, keepdims=True)
     total[total == 0] = 1
     log_probabilities: Array = shifted - np.log(total)
@@ -65,16 +69,22 @@ def log_softmax_vjp(logits: npt.ArrayLike, cotangent: npt.ArrayLike) -> Array:
     return gradient
 
 
-def _shifted(logits: npt.ArrayLike) -> Array:
-    """The logits less the maximum of their row: what keeps exp from overflowing and a row from
-    vanishing. The shift cancels in the quotient."""
+def _checked(logits: npt.ArrayLike) -> Array:
     logits = as_floating(logits)
     if logits.ndim == 0 or logits.shape[-1] == 0:
         raise ValueError(f"logits has shape {logits.shape}; expected (..., m) with m >= 1")
+    return logits
+
+
+def _shifted(logits: Array) -> Array:
+    """The logits less the maximum of their row: what keeps exp from overflowing and a row from
+    vanishing. The shift cancels in the quotient."""
     # Complex numbers (in complex steps) have no maximum; overflow is decided by the real part.
-    largest = logits.real.max(axis=-1, keepdims=True)
+    # Where all is excluded, the least number takes the place of -inf, whose difference is NaN.
+    lowest = np.finfo(logits.dtype).min
+    largest = logits.real.max(axis=-1, keepdims=True, initial=lowest)
     if not (largest < np.inf).all():
         raise ValueError("logits holds nan or +inf; expected finite numbers or -inf")
     with np.errstate(over="ignore"):  # below the range is -inf, which is what exp needs
-        shifted: Array = logits - np.where(np.isneginf(largest), 0, largest)
+        shifted: Array = logits - largest
     return shifted

@@ -7,10 +7,11 @@ the matrix products, of the same shapes and into arrays that are there already; 
 `encoder_layer` with its pullback, ``fast`` is `FastEncoderLayer`, ``torch`` is PyTorch's layer in
 eager mode, where it can be imported.  The variants run in turn, so that a drift of the machine's
 speed meets all of them; the medians of wall-clock times and of the ratios to ``bare`` within each
-turn are printed, and to ``torch`` those of the others.  Peak memory is what a process needs on top
-of its inputs.  It judges nothing.
+turn are printed, and to ``torch`` those of the others.  ``memory_kept`` is ``plain`` once more,
+beside ``bare`` in a process that has called `keep_freed_memory`.  Peak memory is what a process
+needs on top of its inputs.  It judges nothing.
 
-Every number of threads gets a process of its own.  OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE are taken
+Every measurement gets a process of its own.  OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE are taken
 out of its environment: they choose another kernel than the one made for the processor.
 """
 
@@ -36,12 +37,14 @@ DTYPES = ("float32", "float64")
 Step = Callable[[], Any]
 
 
-def variants(dtype: str, batch: int) -> dict[str, tuple[Step, Step]]:
+def variants(dtype: str, batch: int, names: list[str]) -> dict[str, tuple[Step, Step]]:
     """Forward, and forward with all gradients, of every variant."""
-    made = {"bare": bare, "plain": plain, "fast": fast}
-    if find_spec("torch") is not None:
-        made["torch"] = torch_layer
-    return {name: make(np.dtype(dtype), batch) for name, make in made.items()}
+    makers = {"bare": bare, "plain": plain, "fast": fast, "torch": torch_layer}
+    return {name: makers[name](np.dtype(dtype), batch) for name in names}
+
+
+def installed() -> list[str]:
+    return ["bare", "plain", "fast"] + (["torch"] if find_spec("torch") is not None else [])
 
 
 def inputs(dtype: Any, batch: int) -> tuple[Any, Any, Any]:
@@ -133,8 +136,8 @@ def seconds(step: Step) -> float:
     return time.perf_counter() - start
 
 
-def times(dtype: str, batch: int, runs: int) -> dict[str, Any]:
-    made = variants(dtype, batch)
+def times(dtype: str, batch: int, runs: int, names: list[str]) -> dict[str, Any]:
+    made = variants(dtype, batch, names)
     for step in (s for pair in made.values() for s in pair):
         step()
     turns = [{name: [seconds(s) for s in pair] for name, pair in made.items()} for _ in range(runs)]
@@ -153,6 +156,16 @@ def times(dtype: str, batch: int, runs: int) -> dict[str, Any]:
 def _summary(found: list[float], ratios: dict[str, list[float]]) -> dict[str, float]:
     out = {"seconds": round(statistics.median(found), 4)}
     return out | {f"to_{other}": round(statistics.median(r), 3) for other, r in ratios.items()}
+
+
+def times_with_memory_kept(dtype: str, batch: int, runs: int) -> dict[str, Any]:
+    """Of the plain form, or nothing where the C library cannot be asked."""
+    from numeric import keep_freed_memory
+
+    if not keep_freed_memory():
+        return {}
+    found = times(dtype, batch, runs, ["bare", "plain"])
+    return {what: by_name["plain"] for what, by_name in found.items()}
 
 
 def peak_megabytes(name: str, dtype: str, batch: int) -> float:
@@ -200,17 +213,23 @@ def in_a_process(threads: int, *arguments: str) -> Any:
 def measure(runs: int, threads: list[int]) -> dict[str, Any]:
     out: dict[str, Any] = {"runs": runs, "numpy": np.__version__, "cores": os.cpu_count(),
                            "python": platform.python_version()}  # fmt: skip
-    names = ["plain", "fast"] + (["torch"] if find_spec("torch") is not None else [])
     for count in threads:
         out[f"threads_{count}"] = {
             "blas": in_a_process(count, "blas"),
-            **{f"{dtype}_batch_{batch}": in_a_process(count, "times", dtype, str(batch), str(runs))
+            **{f"{dtype}_batch_{batch}": measured(count, dtype, str(batch), str(runs))
                for dtype in DTYPES for batch in BATCHES},
         }  # fmt: skip
     out["peak_megabytes_float32_batch_8"] = {
-        name: in_a_process(1, "memory", name, "float32", "8") for name in names
+        name: in_a_process(1, "memory", name, "float32", "8") for name in installed()[1:]
     }
     return out
+
+
+def measured(threads: int, *case: str) -> dict[str, Any]:
+    found: dict[str, Any] = in_a_process(threads, "times", *case)
+    for what, plain_form in in_a_process(threads, "kept", *case).items():
+        found[what]["memory_kept"] = plain_form
+    return found
 
 
 def part(arguments: list[str]) -> Any:
@@ -218,7 +237,9 @@ def part(arguments: list[str]) -> Any:
         case ["blas"]:
             return blas()
         case ["times", dtype, batch, runs]:
-            return times(dtype, int(batch), int(runs))
+            return times(dtype, int(batch), int(runs), installed())
+        case ["kept", dtype, batch, runs]:
+            return times_with_memory_kept(dtype, int(batch), int(runs))
         case ["memory", name, dtype, batch]:
             return peak_megabytes(name, dtype, int(batch))
         case _:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from planted_model_errors import LAYERS, MODELS, TORCH_WEIGHTS, TRAINING
+from planted_model_errors import FAST, LAYERS, MODELS, TORCH_WEIGHTS, TRAINING
 from planting import Planted
 
 SOFTMAX = [
@@ -13,55 +13,55 @@ SOFTMAX = [
         "the mean term of the softmax gradient is missing",
         "softmax",
         "softmax_pullback",
-        "cotangent - mean_cotangent",
-        "cotangent.copy()",
+        "np.subtract(upstream, mean_upstream, out=out)",
+        "out[...] = upstream",
         "softmax::test_vjp",
     ),
     Planted(
         "only the diagonal of the softmax Jacobian",
         "softmax",
         "softmax_pullback",
-        "cotangent - mean_cotangent",
-        "(1 - probabilities) * cotangent",
+        "np.subtract(upstream, mean_upstream, out=out)",
+        "np.multiply(1 - p, upstream, out=out)",
         "softmax::test_vjp_is_the_jacobian_diag_p_minus_p_p",
     ),
     Planted(
         "the mean in the softmax gradient is not weighted by the probabilities",
         "softmax",
         "softmax_pullback",
-        "(probabilities * cotangent).sum(",
-        "cotangent.mean(",
+        'np.einsum("rm,rm->r", p, upstream)[:, None]',
+        "upstream.mean(axis=-1, keepdims=True)",
         "softmax::test_vjp",
     ),
     Planted(
         "the mean in the softmax gradient runs over the wrong axis",
         "softmax",
         "softmax_pullback",
-        "axis=-1",
-        "axis=0",
+        'np.einsum("rm,rm->r", p, upstream)[:, None]',
+        "(p * upstream).sum(axis=0)",
         "softmax::test_vjp",
     ),
     Planted(
         "softmax over the wrong axis",
         "softmax",
         "softmax",
-        "probabilities.sum(axis=-1, keepdims=True)",
-        "probabilities.sum(axis=0, keepdims=True)",
+        "out.sum(axis=-1, keepdims=True)",
+        "out.sum(axis=0, keepdims=True)",
         "attention::test_equal_keys_give_the_mean_of_the_values",
     ),
     Planted(
         "the maximum of the whole batch is subtracted instead of that of the row",
         "softmax",
         "_shifted",
-        "logits.real.max(axis=-1, keepdims=True)",
-        "logits.real.max(keepdims=True)",
+        "logits.real.max(axis=-1, keepdims=True, initial=lowest)",
+        "logits.real.max(keepdims=True, initial=lowest)",
         "softmax::test_every_row_is_shifted_by_its_own_maximum",
     ),
     Planted(
         "no maximum is subtracted before the exponential",
         "softmax",
         "_shifted",
-        "logits - np.where(np.isneginf(largest), 0, largest)",
+        "logits - largest",
         "logits",
         "softmax::test_huge_logits_do_not_overflow",
     ),
@@ -1106,6 +1106,7 @@ CATALOGUE = {
     "Positions": POSITIONS,
     "Residual blocks": RESIDUAL,
     "Layers": LAYERS,
+    "The fast encoder layer": FAST,
     "Models": MODELS,
     "Training": TRAINING,
     "Weights of PyTorch": TORCH_WEIGHTS,

@@ -175,6 +175,81 @@ LAYERS = [
     ),
 ]
 
+FAST = [
+    Planted(
+        "the gradients of the heads are not divided by the sums of the exponentials",
+        "fast_encoder",
+        "_attend_backward",
+        "self._divide_by_totals(span, grad_heads)",
+        "pass",
+        "fast_encoder::test_it_is_the_plain_layer",
+    ),
+    Planted(
+        "the mean of the gradients of the weights is not taken away",
+        "fast_encoder",
+        "_attend_backward",
+        "grad_scores -= mean",
+        "pass",
+        "fast_encoder::test_it_is_the_plain_layer",
+    ),
+    Planted(
+        "exponentials that were not kept are taken as they stand",
+        "fast_encoder",
+        "_attend_backward",
+        "self._exponentials[head] if is_kept else self._exponentials_of(head, q, k)",
+        "self._exponentials[min(head, self._kept)]",
+        "fast_encoder::test_it_is_the_plain_layer",
+    ),
+    Planted(
+        "the scores are shifted forward, but not where they are made again",
+        "fast_encoder",
+        "_exponentials_of",
+        "scores -= _largest(scores)[:, None]",
+        "pass",
+        "fast_encoder::test_scores_that_would_leave_the_range_of_exp",
+    ),
+    Planted(
+        "later sequences replace the sums of earlier ones",
+        "fast_encoder",
+        "_add",
+        "self._sums[name] += value",
+        "self._sums[name] = value",
+        "fast_encoder::test_it_is_the_plain_layer",
+    ),
+    Planted(
+        "the gradients of the queries' weights without the factor that these were packed with",
+        "fast_encoder",
+        "_unpacked",
+        "grad_w[:, :d] *= self._scale",
+        "pass",
+        "fast_encoder::test_it_is_the_plain_layer",
+    ),
+    Planted(
+        "the mask of another head",
+        "fast_encoder",
+        "_exponentials_of",
+        "divmod(head, self._attention.h)",
+        "divmod(0, self._attention.h)",
+        "fast_encoder::test_it_is_the_plain_layer",
+    ),
+    Planted(
+        "no direct path beside the network",
+        "fast_encoder",
+        "_network_backward",
+        "out += cotangent",
+        "pass",
+        "fast_encoder::test_it_is_the_plain_layer",
+    ),
+    Planted(
+        "the norms are exchanged",
+        "fast_encoder",
+        "_norm_backward",
+        "self._norms[which]",
+        "self._norms[1 - which]",
+        "fast_encoder::test_it_is_the_plain_layer",
+    ),
+]
+
 MODELS = [
     Planted(
         "the encoder gets no gradient through the memory",
