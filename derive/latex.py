@@ -212,6 +212,21 @@ class _Printer:
         return out
 
     def _mul(self, t: Term) -> tuple[str, int]:
+        """Long softmax weights by their name, the index that they sum to 1 over below it."""
+        found = _softmax(t)
+        if found is None:
+            return self._plain_mul(t)
+        rest, scores, along = found
+        inside = self.term(scores)
+        if r"\sum" not in inside:
+            return self._plain_mul(t)
+        text = rf"\operatorname{{softmax}}_{{{name(along.data[0])}}}{fenced(inside)}"
+        if not rest:
+            return text, _ATOM
+        product, level = self._term(T.mul(*rest, T.var("%softmax")))
+        return product.replace(r"\mathrm{%softmax}", text), level
+
+    def _plain_mul(self, t: Term) -> tuple[str, int]:
         numbers, above, below = [c.data for c in t.children if c.op == "num"], [], []
         for c in t.children:
             if c.op == "num":
@@ -506,6 +521,21 @@ def tensor_letter(p: Term, taken: frozenset[str]) -> str:
 def _reaches(*factors: Term) -> bool:
     """Whether one of the factors is a sum or product, which reaches as far as it can."""
     return any(f.op in ("sum", "prod") for f in factors)
+
+
+def _softmax(t: Term) -> tuple[list[Term], Term, Term] | None:
+    """The other factors, z and i for a factor e^z_i over the sum of e^z_j over all j."""
+    for above in (c for c in t.children if c.op == "fn" and c.data == "exp"):
+        for below in (c for c in t.children if c.op == "pow" and c.data == -1):
+            if below.children[0].op != "sum":
+                continue
+            size, body = below.children[0].children
+            for i in above.free - below.free:
+                ranges = isinstance(i, Term) and i.data[1] == "fin" and i.children[0] is size
+                if ranges and isinstance(i, Term) and T.instantiate(body, (i,)) is above:
+                    rest = [c for c in t.children if c is not above and c is not below]
+                    return rest, above.children[0], i
+    return None
 
 
 def _covariance(t: Term) -> tuple[Term, Term] | None:

@@ -155,3 +155,43 @@ def test_a_bound_size_is_not_called_like_a_size_of_the_field():
     assert text.startswith(
         r"\forall w \in \mathbb{N}_{\ge 1}:\ \forall p \in \mathbb{N}_{\ge 1}:\ \forall q \in"
     )
+
+
+def test_long_softmax_weights_have_their_name():
+    m, d = dims("m d")
+    s, u, c = index("s", m), index("u", m), index("c", d)
+    q, K, v = tensor("q", d), tensor("K", m, d), tensor("v", m)
+
+    def score(i):
+        return total(q[c] * K[i, c], c)
+
+    weight = over(sp.exp(score(s)), total(sp.exp(score(u)), u))
+    scores = r"\sum_{i=0}^{d-1} q_{i}\,K_{s\,i}"
+    assert printed(forall(s, equal(weight, 2 * v[s]))) == (
+        rf"\forall s < m:\ \operatorname{{softmax}}_{{s}}\left({scores}\right) = 2\,v_{{s}}"
+    )
+    assert r"\operatorname{softmax}_{s}" in printed(equal(total(times(weight, v[s]), s), 0))
+    assert r"\operatorname{softmax}_{s}" in printed(equal(times(2, weight, v[s]), 0))
+
+
+def test_what_is_no_softmax_is_not_called_so():
+    m, d = dims("m d")
+    s, u, c = index("s", m), index("u", m), index("c", d)
+    first, longer = index("i", m), tensor("L", m + 1, d)
+    q, K = tensor("q", d), tensor("K", m, d)
+    whole = index("w", m + 1)
+
+    def score(i, keys=K):
+        return total(q[c] * keys[i, c], c)
+
+    others = (
+        over(sp.exp(score(s)), total(sp.exp(2 * score(u)), u)),  # of other scores
+        over(sp.exp(score(s)), total(sp.exp(score(u)), u) + 1),  # something is added
+        over(sp.exp(score(s)), total(sp.exp(score(u)), u) ** 2),
+        over(sp.exp(score(whole, longer)), total(sp.exp(score(first, longer)), first)),  # a part
+        times(sp.exp(score(s)), total(sp.exp(score(u)), u)),
+    )
+    for other in others:
+        assert "softmax" not in printed(equal(other, 0))
+    short = tensor("z", m)
+    assert "softmax" not in printed(equal(over(sp.exp(short[s]), total(sp.exp(short[u]), u)), 0))

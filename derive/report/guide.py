@@ -89,7 +89,12 @@ _SIGNS: Final = (
     ),
     (r"\\langle", r"$\langle A, B \rangle$", r"$\sum_{i,j} A_{ij} B_{ij}$"),
     (
-        r"\{softmax\}",
+        r"\{softmax\}_",
+        r"$\operatorname{softmax}_{s}(z_{s})$",
+        mark(r"$e^{z_{s}} / \sum_{u} e^{z_{u}}$, where $u$ runs over the values of $s$"),
+    ),
+    (
+        r"\{softmax\}[^_]",
         r"$\operatorname{softmax}(Z)$",
         mark("of every row of the matrix $Z$, or of the vector $Z$"),
     ),

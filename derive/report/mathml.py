@@ -180,8 +180,16 @@ def _piece(source: str) -> str:
 
 
 def _markup(element: Element) -> str:
-    """An element as HTML: rows of one are left out, and what a browser assumes anyway."""
-    children = "".join(map(_markup, element))
+    """An element as HTML: rows of one are left out, and what a browser assumes anyway.
+
+    A row of letters, numbers and signs in a script becomes one identifier: no space stands between
+    them there, and pages hold such rows by the ten thousand.
+    """
+    if element.tag in _SCRIPTED:
+        base, *scripts = element
+        children = _markup(base) + "".join(_joined(s) or _markup(s) for s in scripts)
+    else:
+        children = "".join(map(_markup, element))
     if element.tag == "mrow" and len(element) == 1 and not element.attrib:
         return children
     text = unescape(element.text or "")
@@ -191,6 +199,38 @@ def _markup(element: Element) -> str:
     if tag == "mspace":
         return "" if attributes.endswith(_THIN_SPACE) else f"<mspace{attributes} />"
     return f"<{tag}{attributes}>{escape(text, quote=False)}{children}</{tag}>"
+
+
+_SCRIPTED: Final = frozenset({"msub", "msup", "msubsup", "munder", "mover", "munderover"})
+_LETTER: Final = re.compile(r"[A-Za-zα-ω]")
+_JOINED_SIGNS: Final = frozenset("=,+−<≤≥·")
+
+
+def _joined(row: Element) -> str:
+    """A row of single signs as one identifier; empty for any other."""
+    if row.tag != "mrow" or len(row) < 2 or row.attrib:
+        return ""
+    signs = []
+    for token in row:
+        if token.tag == "mspace" and token.get("width") == _THIN_SPACE:
+            continue
+        text = unescape(token.text or "")
+        letter = token.tag == "mi" and _LETTER.fullmatch(text) and not token.attrib
+        number = token.tag == "mn" and text.isdecimal() and not token.attrib
+        if not (letter or number or (token.tag == "mo" and text in _JOINED_SIGNS)):
+            return ""
+        signs.append(_italic(text) if letter else text)
+    return f"<mi>{escape(''.join(signs), quote=False)}</mi>"
+
+
+def _italic(letter: str) -> str:
+    """The letter as a browser shows it in an identifier of one letter."""
+    if letter == "h":
+        return "ℎ"  # the place of the letter among the italic ones is empty
+    for first, italic in (("A", 0x1D434), ("a", 0x1D44E), ("α", 0x1D6FC)):
+        if 0 <= ord(letter) - ord(first) < 26:
+            return chr(italic + ord(letter) - ord(first))
+    raise ValueError(f"no italic {letter!r}")
 
 
 def _tag(tag: str, text: str) -> str:

@@ -80,9 +80,14 @@ def test_brackets_that_stand_in_different_lines_are_signs() -> None:
         ),
         (
             r"\sum_{i=0}^{n-1} x_{i}",
-            "<munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>0</mn></mrow>"
-            "<mrow><mi>n</mi><mo>−</mo><mn>1</mn></mrow></munderover>"
+            "<munderover><mo>∑</mo><mi>𝑖=0</mi><mi>𝑛−1</mi></munderover>"
             "<msub><mi>x</mi><mi>i</mi></msub>",
+        ),
+        (r"W_{h\,a\,b}", "<msub><mi>W</mi><mi>ℎ𝑎𝑏</mi></msub>"),
+        (r"x^{\alpha+1}", "<msup><mi>x</mi><mi>𝛼+1</mi></msup>"),
+        (
+            r"x^{d_{k}-1}",
+            "<msup><mi>x</mi><mrow><msub><mi>d</mi><mi>k</mi></msub><mo>−</mo><mn>1</mn></mrow></msup>",
         ),
     ],
 )  # fmt: skip

@@ -138,7 +138,7 @@ def test_a_heavy_page_packs_its_longest_lines(
     assert len(light.encode()) <= budget
     packed = unpacked(light)[1]
     assert 0 < len(packed) == light.count("<div class='f z") < 12
-    assert min(map(len, packed)) > 700
+    assert min(map(len, packed)) > 600
     assert all(markup in full and markup not in light for markup in packed)
     texts = re.findall(r"<div class='f z(?: i)?'>([^<]+)</div>", light)
     assert len(texts) == len(packed)
