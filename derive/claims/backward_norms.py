@@ -1,7 +1,8 @@
-r"""The backward passes of LayerNorm, with epsilon outside and inside the root, and of RMSNorm.
+r"""The backward passes of LayerNorm, with epsilon outside and inside the root, RMSNorm, BatchNorm.
 
-The layers treat every row by itself; gamma and beta belong to all rows, whose contributions to
-their gradients add up.
+All but the last treat every row by itself; BatchNorm (in training) treats every feature by itself,
+whose mean and deviation are those over the rows.  gamma and beta belong to all rows, whose
+contributions to their gradients add up.
 """
 
 from __future__ import annotations
@@ -48,11 +49,12 @@ ORDER = 71
 TOPIC = "backward"
 
 n, d = dims("n d_model")
-t, r = index("t", n), index("r", n)
+t, r, v = (index(name, n) for name in "trv")
 a, b, c = (index(name, d) for name in "abc")
 X, G, N = (tensor(name, n, d) for name in "XGN")
 gamma, beta = tensor("gamma", d), tensor("beta", d)
 mu, sigma, s = (tensor(name, n) for name in ("mu", "sigma", "s"))
+mu_a, sigma_a, s_a = (tensor(name, d) for name in ("mu", "sigma", "s"))
 epsilon = positive("epsilon")
 
 
@@ -66,6 +68,16 @@ def spread(centre: Any) -> Any:
     return mean(square(minus(X[t, c], centre)))
 
 
+def over_rows(body: Any) -> Any:
+    """The mean over the rows, with the index v."""
+    return over(total(body, v), n)
+
+
+def spread_over_rows(centre: Any) -> Any:
+    """The variance of feature a, of which `centre` is the mean."""
+    return over_rows(square(minus(X[v, a], centre)))
+
+
 # ---------------------------------------------------------------------- the layers
 
 
@@ -75,7 +87,9 @@ class Norm:
 
     `names` are definitions in the order in which they are put in; the last is that of the output
     without gamma and beta.  `by_input` is the gradient by entry (r, b) of the input, `formula` the
-    same for a row; `shifted` says whether there is a beta.
+    same for a row; `shifted` says whether there is a beta.  `variance` is that of row t, or of
+    feature a, in terms of its mean, and `sums` tells what the entries of row r (of feature b) add
+    up to, where a mean is subtracted.
     """
 
     name: str
@@ -86,8 +100,15 @@ class Norm:
     names: tuple[Notation, ...]
     by_input: Any
     formula: str
+    variance: Any = None
+    sums: tuple[Any, Any] | None = None
     shifted: bool = True
     remark: str = ""
+
+    @property
+    def at(self) -> Any:
+        """The index of what is normalised by itself: a row, or a feature."""
+        return a if self is BATCH else t
 
     def loss(self) -> Any:
         """The entries of the output, each times its cotangent."""
@@ -111,6 +132,7 @@ def without_mean(direction: Any) -> Any:
 
 
 MEAN = mean(X[t, c])
+ROW = total(X[r, c], c), times(d, mu[r])
 MU = defined_as(mu, (t,), MEAN, r"$\mu_t$ is the mean of row $t$")
 SIGMA = defined_as(sigma, (t,), root(spread(mu[t])), r"$\sigma_t$ is its standard deviation")
 
@@ -131,6 +153,7 @@ OUTSIDE = Norm(
     without_mean(over(minus(X[r, b], mu[r]), sigma[r])),
     r"$\frac1s\left(g' - \operatorname{mean}(g') - "
     r"\frac{x - \mu}{\sigma}\,\operatorname{mean}(g' \odot n)\right)$",
+    spread(mu[t]), ROW,
     remark=r"For a constant row the implementation returns "
     r"$(g' - \operatorname{mean}(g'))/\epsilon$. The derivative table does not reach this case, "
     "since the root is taken at 0.",
@@ -142,6 +165,7 @@ INSIDE = Norm(
     (MU, SIGMA, divisor(root(plus(square(sigma[t]), epsilon))), hat(minus(X[t, a], mu[t]))),
     without_mean(N[r, b]),
     r"$\frac1s\left(g' - \operatorname{mean}(g') - n\,\operatorname{mean}(g' \odot n)\right)$",
+    spread(mu[t]), ROW,
 )  # fmt: skip
 RMS_DIVISOR = root(plus(mean(square(X[t, c])), epsilon))
 RMS = Norm(
@@ -156,10 +180,52 @@ RMS = Norm(
 )  # fmt: skip
 
 
+def of_feature(i: Any) -> Any:
+    """The gradient by entry (i, b) of the normalised input."""
+    return times(gamma[b], G[i, b])
+
+
+def without_mean_of_rows(subtracted: Any) -> Any:
+    """What BatchNorm passes back."""
+    return over(minus(minus(of_feature(r), subtracted), along_rows()), s_a[b])
+
+
+def along_rows() -> Any:
+    return times(N[r, b], over_rows(times(of_feature(v), N[v, b])))
+
+
+BATCH_MEAN = over_rows(X[v, a])
+BATCH = Norm(
+    "batch-norm", "BatchNorm in training", "batch_norm",
+    r"mean and variance of every feature over the rows, and the divisor "
+    r"$s = \sqrt{\sigma^2 + \epsilon}$",
+    over(minus(X[t, a], BATCH_MEAN), root(plus(spread_over_rows(BATCH_MEAN), epsilon))),
+    (
+        defined_as(mu_a, (a,), BATCH_MEAN, r"$\mu_a$ is the mean of feature $a$ over the rows"),
+        defined_as(sigma_a, (a,), root(spread_over_rows(mu_a[a])),
+                   r"$\sigma_a$ is its standard deviation"),
+        defined_as(s_a, (a,), root(plus(square(sigma_a[a]), epsilon)),
+                   "$s_a$ is what the feature is divided by"),
+        defined_as(N, (t, a), over(minus(X[t, a], mu_a[a]), s_a[a]), "$N$ is the normalised input"),
+    ),
+    without_mean_of_rows(over_rows(of_feature(v))),
+    r"$\frac1s\left(g' - \operatorname{mean}(g') - n\,\operatorname{mean}(g' \odot n)\right)$",
+    spread_over_rows(mu_a[a]), (total(X[v, b], v), times(n, mu_a[b])),
+)  # fmt: skip
+
+
 def mistakes_by_input(norm: Norm) -> tuple[tuple[str, Any], ...]:
     """What is easily forgotten, or taken from another norm."""
     if norm is RMS:
         return (("a mean is taken out", without_mean(N[r, b])),)
+    if norm is BATCH:
+        return (
+            ("the mean is not taken out", over(minus(of_feature(r), along_rows()), s_a[b])),
+            ("mean and deviation are taken for constants, as when the layer is used",
+             over(of_feature(r), s_a[b])),
+            ("the means of LayerNorm, over the features",
+             without_mean_of_rows(mean(inner(c)))),
+        )  # fmt: skip
     no_mean = over(minus(inner(b), along(N[r, b])), s[r])
     first_only = over(minus(inner(b), mean(inner(c))), s[r])
     out = (("the mean is not taken out", no_mean), ("only the mean is taken out", first_only))
@@ -171,19 +237,20 @@ NOT_CONSTANT = forall(t, less(0, sigma[t]))
 # ---------------------------------------------------------------------- proofs
 
 
-def squares(p: Prover) -> Theorem:
-    """sigma_t^2 = the variance, from the definition of sigma; that this is not negative, a fact."""
-    value = spread(mu[t])
+def squares(p: Prover, norm: Norm) -> Theorem:
+    """sigma^2 = the variance, from the definition of sigma; that this is not negative, a fact."""
+    value = norm.variance
     p.fact(p.nonneg(value))
-    return p.equal(square(sigma[t]), value, p.at(p.hyp(1), t), show=False)
+    deviation = (sigma_a if norm is BATCH else sigma)[norm.at]
+    return p.equal(square(deviation), value, p.at(p.hyp(1), norm.at), show=False)
 
 
 def room(p: Prover, norm: Norm) -> Theorem:
-    """What stands under the root is positive, for every row and in terms of X alone."""
+    """What stands under the root is positive, in terms of X alone."""
     if norm is RMS:
         value = mean(square(X[t, c]))
         return p.order(less(0, plus(value, epsilon)), (1, p.nonneg(value)))
-    square_sum, variance = squares(p), spread(mu[t])
+    square_sum, variance = squares(p, norm), norm.variance
     if norm is OUTSIDE:
         wanted = p.formula(NOT_CONSTANT)
         not_constant = p.at(next(x for x in p.known() if x.conclusion is wanted), t)
@@ -197,18 +264,18 @@ def room(p: Prover, norm: Norm) -> Theorem:
 
 
 def smooth(p: Prover, norm: Norm) -> list[Theorem]:
-    """What the derivative of a normalised row asks for, for every row."""
+    """What the derivative of a normalised row asks for, for every row (or feature)."""
     above = room(p, norm)
     divisor = p.term(norm.normalised).children[1].children[0]
     nonzero = p.trivial(T.negate(T.eq(divisor, T.ZERO)), above)
-    return [p.for_all(x, t) for x in (above, nonzero)]
+    return [p.for_all(x, norm.at) for x in (above, nonzero)]
 
 
 def to_names(p: Prover, norm: Norm) -> list[Theorem]:
     """value = name, for every name of the layer; for epsilon in the root that of sigma^2."""
-    out = [by_name(p, p.hyp(k), t) for k in range(len(norm.names) - 1)]
-    if norm is INSIDE:
-        out[1] = p.for_all(flipped(p, squares(p)), t)
+    out = [by_name(p, p.hyp(k), norm.at) for k in range(len(norm.names) - 1)]
+    if norm in (INSIDE, BATCH):
+        out[1] = p.for_all(flipped(p, squares(p, norm)), norm.at)
     return [*out, by_name(p, p.hyp(len(out)), t, a)]
 
 
@@ -219,13 +286,14 @@ def prove_input(norm: Norm, goal: GradientIs) -> Script:
         raw = p.gradient(goal, *conditions)
         *names, _ = to_names(p, norm)
         raw = inserted(p, raw, goal, *names)
-        p.note(raw, "quotient and chain rule, row by row; what has a name is called by it")
-        sums = [] if norm is RMS else [p.equal(
-            total(X[r, c], c), times(d, mu[r]), p.hyp(0),
-            reason="so the deviations from the mean add up to zero",
+        one = "feature by feature" if norm is BATCH else "row by row"
+        p.note(raw, f"quotient and chain rule, {one}; what has a name is called by it")
+        sums = [] if norm.sums is None else [p.equal(
+            *norm.sums, p.hyp(0), reason="so the deviations from the mean add up to zero",
         )]  # fmt: skip
+        left = "feature $b$" if norm is BATCH else "row $r$"
         return in_form(
-            p, raw, goal, "the deltas leave row $r$ alone; multiply out and collect the means",
+            p, raw, goal, f"the deltas leave {left} alone; multiply out and collect the means",
             p.hyp(len(names)), *sums,
         )  # fmt: skip
 
@@ -285,7 +353,7 @@ def by_input(norm: Norm) -> Claim:
         f"{norm.name}-input", f"{norm.title}: backward to the input",
         f"`{norm.function}_vjp` returns as the gradient by $X$, for {norm.says}, with "
         rf"$g' = \gamma \odot g$ for a row $g$ of the cotangent, $n$ for the normalised row, and "
-        rf"means over the features: {norm.formula}.",
+        rf"means over the {'rows' if norm is BATCH else 'features'}: {norm.formula}.",
         goal, prove_input(norm, goal), draw(norm, 0),
         given=norm.names, premise=NOT_CONSTANT if norm is OUTSIDE else None, defined=DEFINED,
         mistakes=lambda: mistakes_by_input(norm),
@@ -323,6 +391,7 @@ CLAIMS = (
     *(make(norm) for norm in LAYER_NORMS for make in (by_input, by_gamma, by_beta)),
     by_input(RMS),
     by_gamma(RMS),
+    *(make(BATCH) for make in (by_input, by_gamma, by_beta)),
 )
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ import numpy as np
 D, H, F, N = 512, 8, 2048, 512
 BATCHES = (1, 8)
 DTYPES = ("float32", "float64")
+MODULE = "tests.benchmarks.encoder_layer"
 Step = Callable[[], Any]
 
 
@@ -169,17 +170,19 @@ def times_with_memory_kept(dtype: str, batch: int, runs: int) -> dict[str, Any]:
 
 
 def peak_megabytes(name: str, dtype: str, batch: int) -> float:
-    """How far forward and backward raise the memory of this process above what it starts with.
-
-    Linux only: the kernel is told to forget the peak before.
-    """
+    """How far forward and backward raise the memory of this process above what it starts with."""
     make = {"plain": plain, "fast": fast, "torch": torch_layer}[name]
     make(np.dtype(dtype), 1)[1]()  # what is loaded late and kept by thread pools
     both = make(np.dtype(dtype), batch)[1]
+    return peak_above_inputs(both)
+
+
+def peak_above_inputs(step: Step) -> float:
+    """In megabytes; Linux only: the kernel is told to forget the peak before."""
     with open("/proc/self/clear_refs", "w") as control:
         control.write("5")
     before = _status("VmRSS")
-    both()
+    step()
     return round((_status("VmHWM") - before) / 1024, 1)
 
 
@@ -199,13 +202,13 @@ def blas() -> Any:
     return [{key: pool.get(key) for key in kept} for pool in threadpool_info()]
 
 
-def in_a_process(threads: int, *arguments: str) -> Any:
-    """The answer of this module in a fresh process with so many threads."""
+def in_a_process(threads: int, *arguments: str, module: str = MODULE) -> Any:
+    """The answer of a benchmark in a fresh process with so many threads."""
     chosen = {name: str(threads) for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
                                               "MKL_NUM_THREADS")}  # fmt: skip
     dropped = {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"}
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
-    command = [sys.executable, "-m", "tests.benchmarks.encoder_layer", "--part", *arguments]
+    command = [sys.executable, "-m", module, "--part", *arguments]
     run = subprocess.run(command, env=kept | chosen, check=True, stdout=subprocess.PIPE)
     return json.loads(run.stdout)
 

@@ -85,6 +85,7 @@ def test_every_component_and_input_has_its_claim() -> None:
         "layer-norm-outside": ["input", "gamma", "beta"],
         "layer-norm-inside": ["input", "gamma", "beta"],
         "rms-norm": ["input", "gamma"],
+        "batch-norm": ["input", "gamma", "beta"],
         "attention": ["queries", "keys", "values"],
         "attention-masked": ["queries", "keys", "values"],
         "multi-head": [*multi_head, "output-weight", "output-bias"],
@@ -385,6 +386,24 @@ MUTANTS = {
     "linear: weight, a factor": told("linear-weight", times(2, value_of("linear-weight")), table()),
     "linear: the input itself": told(
         "linear-input", total(times(B.H[B.q, B.b], B.X[B.q, B.a], B.W[B.a, B.b]), B.b), table()
+    ),
+    "batch: no mean": slip(
+        "batch-norm-input", "the mean is not taken out", norm_input(N.BATCH)
+    ),
+    "batch: constants": slip(
+        "batch-norm-input", "mean and deviation are taken for constants, as when the layer is used",
+        norm_input(N.BATCH),
+    ),
+    "batch: means over features": slip(
+        "batch-norm-input", "the means of LayerNorm, over the features", norm_input(N.BATCH)
+    ),
+    "batch: sums for means": told(
+        "batch-norm-input",
+        N.without_mean_of_rows(times(N.n, N.over_rows(N.of_feature(N.v)))), norm_input(N.BATCH),
+    ),
+    "batch: not normalised": told(
+        "batch-norm-gamma", total(times(N.G[N.t, N.b], N.X[N.t, N.b]), N.t),
+        lambda goal: N.prove_gamma(N.BATCH, goal),
     ),
     "outside: no mean": told(
         "layer-norm-outside-input",
