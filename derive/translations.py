@@ -18,6 +18,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,16 +57,23 @@ class Text:
 
 def texts(results: Iterable[Result]) -> list[Text]:
     """Every text of ours that a report of these results can hold, each once in its domain."""
-    found: dict[tuple[str, str], Text] = {}
-    program = list(of_the_program())
-    said = {t.message for t in program}
-    everything = [*program, *of_the_notes(), *of_the_trusted_base(), *of_the_models()]
-    for text in (*everything, *of_claims(results)):
-        by_the_program = text.domain != messages.PROGRAM and text.message in said
-        counts = text.domain == messages.PROGRAM or _has_words(text.message)
-        if text.message and counts and not by_the_program:
-            found.setdefault((text.domain, text.message), text)
-    return list(found.values())
+    of_ours = (*of_the_program(), *of_the_notes(), *of_the_trusted_base(), *of_the_models())
+    return [*_distinct(of_ours), *of_claims(results)]
+
+
+def _distinct(found: Iterable[Text]) -> list[Text]:
+    """Each text once in its domain, without those that need no translation."""
+    wanted: dict[tuple[str, str], Text] = {}
+    for text in found:
+        said = text.domain != messages.PROGRAM and text.message in _said_by_the_program()
+        if not said and (text.domain == messages.PROGRAM or _has_words(text.message)):
+            wanted.setdefault((text.domain, text.message), text)
+    return list(wanted.values())
+
+
+@cache
+def _said_by_the_program() -> frozenset[str]:
+    return frozenset(text.message for text in of_the_program())
 
 
 def _has_words(message: str) -> bool:
@@ -74,21 +82,23 @@ def _has_words(message: str) -> bool:
     return re.search(r"[A-Za-z]{2}", rest) is not None
 
 
-def of_claims(results: Iterable[Result]) -> Iterator[Text]:
-    for result in results:
-        yield Text(messages.PROGRAM, topic_title(result.topic), f"heading of {result.topic}")
-        found: list[Text] = []
-        domain = localizing.domain_of(result.topic)
+def of_claims(results: Iterable[Result]) -> list[Text]:
+    """Every text of the claims, and the headings of their topics."""
+    return _distinct(text for result in results for text in _of_claim(result))
 
-        def note(
-            text: str, what: str, found: list[Text] = found, d: str = domain, id_: str = result.id
-        ) -> str:
-            if what not in (localizing.FORMULA, localizing.AXIOM) and not _composed(text):
-                found.append(Text(d, text, f"{id_}: {what}"))
-            return text
 
-        localizing.with_texts(result, note)
-        yield from found
+def _of_claim(result: Result) -> list[Text]:
+    heading = topic_title(result.topic)
+    found = [Text(messages.PROGRAM, heading, f"heading of {result.topic}")]
+    domain = localizing.domain_of(result.topic)
+
+    def note(text: str, what: str) -> str:
+        if what not in (localizing.FORMULA, localizing.AXIOM) and not _composed(text):
+            found.append(Text(domain, text, f"{result.id}: {what}"))
+        return text
+
+    localizing.with_texts(result, note)
+    return found
 
 
 def _composed(text: str) -> bool:
@@ -133,9 +143,11 @@ def of_the_models() -> Iterator[Text]:
 def of_the_program() -> Iterator[Text]:
     """The arguments of `say`, `mark` and `counted`, wherever they are called."""
     for path in sorted(_ROOT.rglob("*.py")):
-        tree = ast.parse(path.read_bytes())
+        source = path.read_bytes()
+        if b"messages" not in source:
+            continue
         where = str(path.relative_to(_ROOT))
-        for node in ast.walk(tree):
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Call):
                 yield from _said(node, where)
 
@@ -194,6 +206,31 @@ def _lost(entry: po.Entry, told: str) -> Iterator[str]:
             missing = parts(sources[0]) - parts(told)
             added = parts(told) - parts(sources[0])
             yield f"its {what} differ: {_listed('lacks', missing)}{_listed('adds', added)}"
+    left = english(told)
+    if left and told not in sources:
+        yield f"English is left in it: {left}"
+
+
+_WORKS: Final = (
+    "Principles of Mathematical Analysis",
+    "A simple proof that pi is irrational",
+    "Linear Algebra Done Right",
+    "Attention Is All You Need",
+    "Probability and Measure",
+    "Mathematical Functions",
+)
+"""Titles, which stay as they are."""
+
+_RUN_OF_WORDS: Final = re.compile(r"(?:\b[A-Za-z]+(?:['’-][A-Za-z]+)*,? ){2,}[a-z]{2,}\b")
+
+
+def english(text: str) -> str:
+    """The first run of at least three English words; names and formulas do not count."""
+    bare = _CODE.sub("·", _MATH.sub("·", text))
+    for work in _WORKS:
+        bare = bare.replace(work, "·")
+    found = _RUN_OF_WORDS.search(bare)
+    return found[0] if found else ""
 
 
 def _listed(verb: str, parts: Counter[str]) -> str:
@@ -210,7 +247,7 @@ def _names(text: str) -> Counter[str]:
 
 
 def _fields(text: str) -> Counter[str]:
-    return Counter(_FIELD.findall(text))
+    return Counter(_FIELD.findall(_MATH.sub("", text)))
 
 
 # ---------------------------------------------------------------------------- bringing up to date
@@ -299,6 +336,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     if args.update and args.domains:
         parser.error("--update brings all files up to date; name none")
+    unknown = [name for name in args.domains if not messages.entries_of(_ZH, name)]
+    if unknown:
+        print(f"{parser.prog}: there is no file of {', '.join(unknown)}", file=sys.stderr)
+        return 2
     wanted = held(args.domains) if args.domains else texts(settled())
     if args.update:
         update(wanted)

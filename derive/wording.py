@@ -101,7 +101,7 @@ def status(hypothesis: HypothesisView, verdict: Verdict) -> str:
 
 def in_words(condition: str) -> bool:
     """Whether the condition of an axiom is a sentence rather than a formula."""
-    return re.search(r"(?<![\\A-Za-z])[A-Za-z]{4,}", condition) is not None
+    return re.search(r"(?<![\\A-Za-z])[A-Za-z]{4,}|[\u4e00-\u9fff]", condition) is not None
 
 
 def agreement(view: TwinView, number: Callable[[float], str]) -> str:

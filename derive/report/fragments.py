@@ -21,7 +21,9 @@ from derive.result import Result
 
 STYLE: Final = "derive-claims"
 _PREFIX: Final = "derive"
-_DEFINED: Final = re.compile(r"\\(?:newcommand|DeclareRobustCommand|newsavebox)\{\\([A-Za-z]+)\}")
+_DEFINED: Final = re.compile(
+    r"\\(?:newcommand|providecommand|DeclareRobustCommand|newsavebox)\{\\([A-Za-z]+)\}"
+)
 _HEAD: Final = rf"""% For what `derive report --fragment` has written: \usepackage{{{STYLE}}}, and
 % \input{{...}} for each of them. A claim is a subsection; its label is the name of its file,
 % without the language.

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from mutate import accepted_as_the_same, in_a_witness, in_every_field, mutations, shown_by
 
-from derive import runner
+from derive import runner, translations
 from derive.catalogue import all_claims
 from derive.claim import Claim, Script
 from derive.kernel.check import check
 from derive.mutations import as_claim, made_for, with_mutations
 from derive.places import NOTES
-from derive.result import Result, TwinStatus, Verdict
+from derive.result import MutationView, Result, TwinStatus, Verdict
 from derive.verify import Settled, settle
 
 CLAIMS = {c.id: c for c in all_claims()}
@@ -56,6 +56,14 @@ def test_the_verdict_is_replayed_and_the_twin_agrees(name: str) -> None:
         assert result.replayed
         assert result.twin.status is TwinStatus.AGREES
         assert result.twin.trials > 0
+
+
+@each_claim
+def test_every_text_has_a_translation(name: str) -> None:
+    """``python -m derive.translations`` says the same of all claims at once."""
+    said = tuple(MutationView(m.says) for m in made_for(CLAIMS[name]))
+    result = replace(results()[name], mutations=said)
+    assert translations.faults(translations.of_claims([result])) == []
 
 
 @pytest.mark.parametrize("name", [n for n, c in CLAIMS.items() if c.twin is not None])

@@ -15,8 +15,10 @@ import pytest
 import report_samples as samples
 from test_breaking import AROUND, random_formula
 
+from derive.messages import LANGUAGES, say, speaking
 from derive.report import page as page_module
 from derive.report import write_report
+from derive.report.words import TITLE
 from derive.result import Result, StepView, Verdict
 
 playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -35,6 +37,7 @@ TRIM = """
 """
 """Axe compares every element with every other; of the parts that are all alike it sees a few."""
 
+COUNT = "{shown} of {all} claims"
 UNFOLD = "for (const part of document.querySelectorAll('details')) part.open = true"
 
 
@@ -65,9 +68,17 @@ def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return written(tmp_path_factory.mktemp("page"))
 
 
-def written(folder: Path) -> Path:
-    (found,) = write_report(varied_results(), folder, settings=samples.SETTINGS, formats=["html"])
+def written(folder: Path, language: str = "en") -> Path:
+    (found,) = write_report(
+        varied_results(), folder, settings=samples.SETTINGS, formats=["html"], language=language
+    )
     return found
+
+
+def said(page: Any, message: str, **fields: object) -> str:
+    """A message as the page says it, in its own language."""
+    with speaking(page.evaluate("document.documentElement.lang")):
+        return say(message, **fields)
 
 
 @contextmanager
@@ -94,7 +105,7 @@ def shown(page: Any, selector: str) -> int:
 def test_it_opens_without_a_word_and_loads_nothing(browser: Any, path: Path) -> None:
     with opened(browser, path) as page:
         page.wait_for_function("document.querySelectorAll('.z').length === 0")
-        assert "derivation report" in page.title()
+        assert page.title() == said(page, TITLE)
         assert page.locator("article").count() > 5
         assert page.locator("math").count() > 50
 
@@ -139,12 +150,16 @@ def test_axe_sees_what_is_planted(browser: Any, path: Path) -> None:
 def test_filters(browser: Any, path: Path) -> None:
     with opened(browser, path) as page:
         everything = page.locator("article").count()
-        assert page.locator("#count").text_content() == f"{everything} of {everything} claims"
+        assert page.locator("#count").text_content() == said(
+            page, COUNT, shown=everything, all=everything
+        )
         page.locator("input[value=p]").uncheck()
         left = everything - page.locator("article[data-v=p]").count()
         assert 0 < left < everything
         assert shown(page, "article") == left == shown(page, ".entries td:first-child")
-        assert page.locator("#count").text_content() == f"{left} of {everything} claims"
+        assert page.locator("#count").text_content() == said(
+            page, COUNT, shown=left, all=everything
+        )
         page.locator("input[value=p]").check()
         topic = page.locator("select[name=t] option").nth(1).get_attribute("value")
         page.locator("select[name=t]").select_option(topic)
@@ -180,16 +195,19 @@ def test_folds(browser: Any, path: Path) -> None:
         assert details.first.get_attribute("open") is not None
 
 
-def test_a_formula_is_copied_as_latex_by_mouse_and_keyboard(browser: Any, tmp_path: Path) -> None:
-    path = written(tmp_path)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_formula_is_copied_as_latex_by_mouse_and_keyboard(
+    browser: Any, tmp_path: Path, language: str
+) -> None:
+    path = written(tmp_path, language)
     granted = ["clipboard-read", "clipboard-write"]
     with opened(browser, path, permissions=granted) as page:
         page.locator("#unfold").click()
         for result, act in ((samples.ROTATION, "click"), (samples.HEADS, "press")):
             article = page.locator(f"[id='{result.id.replace('/', '.')}']")
-            button = article.get_by_role("button", name="Copy 1 as LaTeX")
+            button = article.get_by_role("button", name=said(page, "Copy {tag} as LaTeX", tag=1))
             button.press("Enter") if act == "press" else button.click()
-            page.locator("#said").filter(has_text="LaTeX copied").wait_for()
+            page.locator("#said").filter(has_text=said(page, "LaTeX copied")).wait_for()
             assert page.evaluate("navigator.clipboard.readText()") == result.steps[0].latex
             page.evaluate("document.getElementById('said').textContent = ''")
 

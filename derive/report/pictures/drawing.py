@@ -7,6 +7,7 @@ style or a marker of its own, so that the pictures can be read in grey.
 from __future__ import annotations
 
 import io
+import logging
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -55,6 +56,8 @@ def draw(seed: int) -> tuple[Figure, ...]:
     """All pictures; the random ones start from `seed`."""
     style = _STYLE
     if messages.language() == "zh":
+        # this old font has tables that fontTools complains about, and leaves out
+        logging.getLogger("fontTools").setLevel(logging.ERROR)
         style = {**_STYLE, "font.family": [_STYLE["font.family"], chinese_font()]}
     with matplotlib.rc_context(style):
         return tuple(picture(seed) for picture in _PICTURES)
