@@ -95,6 +95,8 @@ AT_LEAST = {
 #: of which nothing more is known than that it is linear has no values, and values at which a
 #: gradient is another one are not found for every gradient.
 OPEN = {
+    "attention-average/dropout-mean": 1,
+    "attention-average/dropout-variance": 1,
     "backward/attention-keys": 1,
     "backward/attention-masked-keys": 1,
     "backward/attention-masked-queries": 2,

@@ -105,6 +105,12 @@ COUNTED_SIGNS: Final = {
     "d_k": 1, "N": 4, "P": [Fraction(1, 4)] * 4,
     "q": [[1], [1], [-1], [-1]], "k": [[1], [-1], [1], [-1]],
 }  # fmt: skip
+#: Two independent masks, which are 0 or 1.
+HALF: Final = T.num(Fraction(1, 2))
+MASKS: Final = Model(
+    {"m": 2, "rho": HALF},
+    outcomes={"M": [[1, 1], [1, 0], [0, 1], [0, 0]]},
+)
 #: A number with fourth moment 3 and variance 1, as a normal one, in one component.
 ROOT: Final = T.fn("sqrt", T.num(3))
 NORMAL: Final = [[ROOT], [T.neg(ROOT)], [0], [0], [0], [0]]
@@ -223,6 +229,8 @@ MODELS: Final = {
     "scaling/chebyshev": Model({**COUNTED_SIGNS, "A": [1, 1, 1, 1]}),
     "scaling/by-width": Model(COUNTED_SIGNS),
     "scaling/by-model-width": Model({**COUNTED_SIGNS, "h": 3, "d_model": 3}),
+    "attention-average/dropout-mean": MASKS,
+    "attention-average/dropout-variance": MASKS,
     "information-loss/half-inactive": Model({"N": 2, "P": [Fraction(1, 2)] * 2, "z": [1, -1]}),
     "information-loss/gate-entropy": Model({"p": T.num(Fraction(1, 3))}),
     "injectivity/two-units-each": Model({"d_model": 1, "V": [[1], [-1]]}),
