@@ -386,7 +386,7 @@ def _verify(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
-    from derive import report, runner
+    from derive import report, runner, store
 
     out = Path(args.out)
     _refuse_no_folder(out)
@@ -403,6 +403,7 @@ def _report(args: argparse.Namespace) -> int:
         written = report.write_report(
             results, out, settings=settings, complete=not args.patterns, figures=figures,
             formats=[f for f in report.FORMATS if f in needed], language=args.lang,
+            keep_in=store.folder(),
         )  # fmt: skip
     try:
         if "pdf" in asked:

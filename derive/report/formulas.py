@@ -11,10 +11,12 @@ from typing import Final
 from derive.report.breaking import Broken, Line, break_lines
 from derive.report.costs import CLAUSE_LINKS, depths, inside_short_brackets, is_list
 from derive.report.layout import MAX_LINES
+from derive.report.memory import remembered
 from derive.report.pieces import SPACES, Kind, Piece, source_of, width
 from derive.report.reading import read
 
 
+@remembered
 def displayed(latex: str, room: float, most: int = MAX_LINES) -> list[str]:
     """The formula in blocks of lines that fit into `room` em; one block if `most` lines suffice.
 
@@ -28,6 +30,7 @@ def displayed(latex: str, room: float, most: int = MAX_LINES) -> list[str]:
     return [_aligned(broken, a, broken.lines[a:b]) for a, b in pairwise(ends)]
 
 
+@remembered
 def single_relation(latex: str) -> tuple[str, str, str] | None:
     """Left side, sign and right side of a formula that is one relation between two terms."""
     pieces = read(latex)
@@ -39,6 +42,7 @@ def single_relation(latex: str) -> tuple[str, str, str] | None:
     return source_of(pieces[:at]), pieces[at].source, source_of(pieces[at + 1 :])
 
 
+@remembered
 def fits(latex: str, room: float) -> bool:
     """Whether no piece keeps the lines of the formula from fitting into `room` em."""
     broken = break_lines(read(latex), room)
@@ -46,6 +50,7 @@ def fits(latex: str, room: float) -> bool:
     return all(left + line.indent + width(line.pieces) <= room for line in broken.lines)
 
 
+@remembered
 def sits_well(latex: str, room: float) -> bool:
     """Whether the formula needs no break to fit into `room` em, or is a list of short clauses."""
     pieces = read(latex)
@@ -70,6 +75,7 @@ def _row(line: Line, fences: frozenset[int]) -> str:
     return rf"& \hspace{{{line.indent:.1f}em}} {{}} {source}"
 
 
+@remembered
 def inline(latex: str, room: float) -> str:
     r"""Math for running text, where TeX of itself ends lines after signs and relations only.
 

@@ -16,6 +16,7 @@ from xml.etree.ElementTree import Element
 
 from derive.report.costs import break_costs
 from derive.report.errors import MathSyntax
+from derive.report.memory import remembered
 from derive.report.pieces import Kind, Piece, width
 from derive.report.reading import read
 
@@ -43,6 +44,7 @@ _THIN_SPACE: Final = "0.167em"
 """Left to the style sheet, which sets it between any two factors."""
 
 
+@remembered
 def displayed(latex: str) -> tuple[str, bool]:
     """The markup of a formula in lines of its own, and whether a part of it is not narrow."""
     pieces = read(latex)
@@ -54,13 +56,13 @@ def displayed(latex: str) -> tuple[str, bool]:
     return "".join(marked), wide
 
 
-@cache
+@remembered
 def is_narrow(latex: str) -> bool:
     """Whether the formula fits on the screen of a phone as it is."""
     return width(read(latex)) <= NARROW_EM
 
 
-@cache
+@remembered
 def inline(latex: str) -> str:
     """The markup of a formula in running text."""
     pieces = read(latex)

@@ -12,7 +12,6 @@ import re
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from html import escape
 from importlib import resources
 from itertools import groupby
@@ -23,6 +22,7 @@ from derive.messages import counted, listing, mark, say
 from derive.report import mathml
 from derive.report.document import AXIOMS, IN_MATRICES, MUTATIONS
 from derive.report.errors import ReportError
+from derive.report.memory import remembered
 from derive.report.model import (
     Alarm,
     Anchor,
@@ -117,7 +117,7 @@ class _Line:
         return f"<div class='{kind}'>{_as_text(self.formula)}</div>"
 
 
-@cache
+@remembered
 def _as_text(latex: str) -> str:
     return escape(plain_math.formula(latex), quote=False)
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from derive import messages
 from derive.messages import suffix
-from derive.report import page, rendering
+from derive.report import memory, page, rendering
 from derive.report.document import build
 from derive.report.model import Figure, Report
 from derive.result import Result
@@ -37,20 +37,23 @@ def write_report(
     complete: bool = False,
     figures: Sequence[Figure] = (),
     language: str = messages.ENGLISH,
+    keep_in: Path | None = None,
 ) -> list[Path]:
     """Write the derivation report into the directory `out` and return the paths of its files.
 
     `settings` say how the results were made (seed, command, versions); `complete` says that they
     are all claims of the notes; `figures` are its pictures, which `report.tex` has beside it as
-    files.  `out` is made if it is missing.  Raises `ReportError` for a
+    files.  `keep_in` is the folder that keeps what is made of formulas for the next time, None
+    keeps nothing.  `out` is made if it is missing.  Raises `ReportError` for a
     formula or a text that cannot be printed and `OSError` for a directory that cannot be written;
     older files are replaced by whole new ones or left as they were.  The same input gives the same
     bytes, apart from the marked part that holds settings, times and hashes.
     """
-    report = build(
-        results, settings=settings, complete=complete, figures=figures, language=language
-    )
-    texts = _render(report, formats, parallel=len(results) >= _MANY)
+    with memory.kept(keep_in):
+        report = build(
+            results, settings=settings, complete=complete, figures=figures, language=language
+        )
+        texts = _render(report, formats, parallel=len(results) >= _MANY)
     out.mkdir(parents=True, exist_ok=True)
     written = [out / f"report{suffix(language)}.{kind}" for kind in formats]
     files: dict[Path, str | bytes] = dict(zip(written, texts, strict=True))
@@ -66,9 +69,16 @@ def _render(report: Report, kinds: Sequence[str], *, parallel: bool) -> list[str
         return [_RENDERERS[kind](report) for kind in kinds]
     context = multiprocessing.get_context("fork")
     with _no_warning(), ProcessPoolExecutor(1, mp_context=context) as pool:
-        first = pool.submit(_RENDERERS[kinds[0]], report)
+        first = pool.submit(_rendered, kinds[0], report)
         others = [_RENDERERS[kind](report) for kind in kinds[1:]]
-        return [first.result(), *others]
+        text, learnt = first.result()
+        memory.learn(learnt, new=True)
+        return [text, *others]
+
+
+def _rendered(kind: str, report: Report) -> tuple[str, dict[str, dict[str, Any]]]:
+    """The text, and what was learnt of formulas on the way."""
+    return _RENDERERS[kind](report), memory.news()
 
 
 @contextmanager
