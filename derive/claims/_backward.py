@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from derive.claim import Argument, Claim, Given, Mutation, Notation, Script
+from derive.claim import Argument, Claim, Example, Given, Mutation, Notation, Script
 from derive.claims import NUMERIC
 from derive.claims._norms import flipped
 from derive.convert import Converter
@@ -44,7 +44,8 @@ class Case:
 
 
 Draw = Callable[[np.random.Generator], Iterator[Case]]
-Mistakes = Callable[[], tuple[tuple[str, Any], ...]]
+Mistake = tuple[str, Any] | tuple[str, Any, dict[Any, Any]]
+Mistakes = Callable[[], tuple[Mistake, ...]]
 COMPARED = "the formula that was proved, at random arrays, and the backward pass in NumPy"
 
 
@@ -55,20 +56,24 @@ def backward_claim(
 ) -> Claim:  # fmt: skip
     """That a gradient has the form in which `numeric/` computes it.
 
-    `says` tells what the implementation returns, and `draw` runs it.  `mistakes` are texts and the
-    gradients that would then be claimed; of long formulas only the numbers are looked at.
+    `says` tells what the implementation returns, and `draw` runs it.  `mistakes` are texts, the
+    gradients that would then be claimed, and values at which those are others than the true ones,
+    where the search does not find any; of long formulas only the numbers are looked at.
     """
 
     def stated(gradient: GradientIs) -> Any:
         return gradient if premise is None else implies(premise, gradient)
 
     def mutations() -> tuple[Mutation, ...]:
-        return tuple(mistaken(text, value) for text, value in (mistakes or tuple)())
+        return tuple(mistaken(*mistake) for mistake in (mistakes or tuple)())
 
-    def mistaken(text: str, value: Any) -> Mutation:
+    def mistaken(text: str, value: Any, values: dict[Any, Any] | None = None) -> Mutation:
         statement = stated(with_value(gradient, value))
         twin = Twin(COMPARED, partial(trials, statement, given, draw))
-        return Mutation(text, statement=None if only_in_numbers else statement, twin=twin)
+        return Mutation(
+            text, statement=None if only_in_numbers else statement, twin=twin,
+            counterexample=None if values is None else Example(values),
+        )  # fmt: skip
 
     statement = stated(gradient)
     return Claim(

@@ -225,7 +225,8 @@ CROSS_ENTROPY = backward_claim(
     cross_entropy_goal(one_hot), prove_class, draw_class, given=(CLASS_NUMBERS, PROBABILITIES),
     mistakes=lambda: (
         ("divided by the number of tokens once more",
-         over(times(w[t], minus(P[t, j], one_hot(j))), n)),
+         over(times(w[t], minus(P[t, j], one_hot(j))), n),
+         {n: 2, m: 2, Z: [[0, 0], [0, 0]], C: [0, 0], w: [1, 1]}),
         ("the weights of the tokens are left out", minus(P[t, j], one_hot(j))),
     ),
     remark="With the mean over tokens the weights are divided by their sum; a token that does not "

@@ -18,6 +18,7 @@ from derive.claim import Claim, Given, Script
 from derive.claims._backward import (
     Case,
     Draw,
+    Mistake,
     backward_claim,
     defined_as,
     in_form,
@@ -225,12 +226,21 @@ REMARK = (
 )
 
 
-MISTAKES: tuple[tuple[tuple[str, Any], ...], ...] = (
+#: a query that gives both keys the weight 1/2, which are then varied, or varies itself
+TWO_KEYS: dict[Any, Any] = {n: 1, m: 2, d_k: 4, d_v: 1, G: [[1]], V: [[1], [0]], E: [[1, 1]]}
+NO_QUERY = TWO_KEYS | {Q: [[0, 0, 0, 0]], K: [[1, 0, 0, 0], [0, 0, 0, 0]]}
+NO_KEYS = TWO_KEYS | {Q: [[1, 0, 0, 0]], K: [[0, 0, 0, 0], [0, 0, 0, 0]]}
+
+MISTAKES: tuple[tuple[Mistake, ...], ...] = (
     (
-        ("not divided by the root", total(times(D[r, i], K[i, e]), i)),
-        ("the root of the wrong width", over(total(times(D[r, i], K[i, e]), i), sp.sqrt(d_v))),
+        ("not divided by the root", total(times(D[r, i], K[i, e]), i), NO_QUERY),
+        (
+            "the root of the wrong width",
+            over(total(times(D[r, i], K[i, e]), i), sp.sqrt(d_v)),
+            NO_QUERY,
+        ),
     ),
-    (("divided by the width", over(total(times(D[t, k], Q[t, e]), t), d_k)),),
+    (("divided by the width", over(total(times(D[t, k], Q[t, e]), t), d_k), NO_KEYS),),
     (("the weights of the first query", times(A[0, k], G[0, c])),),
 )
 

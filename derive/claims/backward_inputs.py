@@ -14,6 +14,7 @@ import sympy as sp
 
 from derive.claims._backward import Case, Draw, backward_claim, by_table, paired
 from derive.claims._softmax import delta
+from derive.kernel import terms as T
 from derive.language import (
     GradientIs,
     call,
@@ -157,6 +158,8 @@ def in_pairs(x: Any, layout: str) -> Any:
     return x.reshape(rows, 2, width // 2).swapaxes(1, 2)
 
 
+A_QUARTER_TURN = T.div(T.PI, T.num(2))
+
 ROTARY = backward_claim(
     "rotary-encoding", "Rotary encoding: backward",
     "`rotary_encoding_vjp` turns the cotangent back: every pair of columns by minus the angle by "
@@ -166,7 +169,8 @@ ROTARY = backward_claim(
                           r"$\sin(-\theta) = -\sin\theta$"), draw_rotary,
     mistakes=lambda: (
         ("turned on in place of back",
-         total(times(turn(theta[t, p], g, e), H[t, p, e]), e)),
+         total(times(turn(theta[t, p], g, e), H[t, p, e]), e),
+         {n: 1, pairs: 1, theta: [[A_QUARTER_TURN]], Y: [[[0, 0]]], H: [[[1, 0]]]}),
     ),
     remark="It holds for any angles, and so for both layouts of the pairs.",
 )  # fmt: skip

@@ -370,7 +370,8 @@ def by_gamma(norm: Norm) -> Claim:
         goal, prove_gamma(norm, goal), draw(norm, 1), given=norm.names, defined=DEFINED,
         mistakes=lambda: (
             ("the input is not normalised", total(times(G[t, b], X[t, b]), t)),
-            ("the mean over the rows", over(total(times(G[t, b], N[t, b]), t), n)),
+            ("the mean over the rows", over(total(times(G[t, b], N[t, b]), t), n),
+             rows_of_variance_1(norm)),
         ),
     )  # fmt: skip
 
@@ -384,6 +385,17 @@ def by_beta(norm: Norm) -> Claim:
         goal, by_table(goal, r"$\beta$ is added to every row", ONE_FEATURE), draw(norm, 2),
         defined=DEFINED,
     )  # fmt: skip
+
+
+def rows_of_variance_1(norm: Norm) -> dict[Any, Any]:
+    """Rows (of BatchNorm features) that are divided by 2: with epsilon 1 outside of the root, and
+    3 inside.
+    """
+    x = [[1, 1], [-1, -1]] if norm is BATCH else [[1, -1], [1, -1]]
+    return {
+        n: 2, d: 2, X: x, G: [[1, 0], [0, 0]], gamma: [1, 1], beta: [0, 0],
+        epsilon: 1 if norm is OUTSIDE else 3,
+    }  # fmt: skip
 
 
 LAYER_NORMS = (OUTSIDE, INSIDE)
