@@ -18,8 +18,15 @@ from typing import Any, Final
 
 from derive.kernel import terms as T
 from derive.kernel.domain import conclusion_obligations, obligations, premise_obligations
-from derive.kernel.log import VERSION, contents_text, read_argument, read_term, read_terms
-from derive.kernel.log import contents as log_contents
+from derive.kernel.log import (
+    VERSION,
+    contents,
+    digest_fits,
+    in_order,
+    read_argument,
+    read_term,
+    read_terms,
+)
 from derive.kernel.normal import Normaliser
 from derive.kernel.rules import Theorem, check_member, check_statement, infer
 from derive.kernel.terms import KernelError, Lam, Term
@@ -62,10 +69,9 @@ def check_text(text: str) -> Shown:
         log = json.loads(text)
         if not isinstance(log, dict) or log.keys() != _FIELDS:
             raise Rejected("log: the fields are not those of a log")
-        contents = contents_text(text)
-        if log["version"] != VERSION or not contents:
+        if not digest_fits(text) or type(log["version"]) is not int or log["version"] != VERSION:
             raise Rejected("log: the digest does not fit the contents")
-        return _check(log, contents)
+        return _check(log)
     except (
         TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError,
     ) as error:  # fmt: skip
@@ -77,7 +83,7 @@ _FIELDS: Final = frozenset(
 )
 
 
-def _check(log: Any, contents: str) -> Shown:
+def _check(log: Any) -> Shown:
     terms = read_terms(log["terms"])
     goal = read_term(log["goal"], terms)
     values = {read_argument(k, terms): read_argument(v, terms) for k, v in log["values"]}
@@ -93,13 +99,20 @@ def _check(log: Any, contents: str) -> Shown:
     wanted = required(log["kind"], goal, values)
     if not any([r.conclusion for r in roots] == list(w) for w in wanted):
         raise Rejected(f"log: the roots do not show the {log['kind']} of {goal}")
-    if not _is_written_so(contents, log["kind"], goal, roots, values):
+    if not _is_written_so(log, goal, roots, values):
         raise Rejected("log: the proof is not written in the one way that there is")
     return Shown(log["kind"], goal, values, frozenset().union(*(r.axioms for r in roots)))
 
 
-def _is_written_so(contents: str, *shown: Any) -> bool:
-    return json.dumps(log_contents(*shown)) == contents
+def _is_written_so(
+    log: Any, goal: Term, roots: list[Theorem], values: dict[Term | str, Term | Lam]
+) -> bool:
+    """Whether a log is what its proof is written as.
+
+    True and 1.0 are equal to 1, but are not read where a number belongs.
+    """
+    written = contents(log["kind"], goal, roots, values)
+    return all(log[part] == written[part] for part in written)
 
 
 def _replay(step: Any, theorems: list[Theorem], terms: list[Term]) -> Theorem:
@@ -108,7 +121,7 @@ def _replay(step: Any, theorems: list[Theorem], terms: list[Term]) -> Theorem:
     premises = [_pick(theorems, p) for p in step["premises"]]
     made = infer(step["rule"], premises, *[read_argument(a, terms) for a in step["args"]])
     hypotheses = [read_term(h, terms) for h in step["hypotheses"]]
-    if sorted(made.hypotheses, key=lambda h: h.key) != hypotheses:
+    if in_order(made.hypotheses) != hypotheses:
         raise Rejected(f"log: rule {step['rule']} leaves other hypotheses than the step says")
     if made.conclusion is not read_term(step["conclusion"], terms):
         raise Rejected(f"log: rule {step['rule']} concludes {made.conclusion}")

@@ -40,26 +40,24 @@ class Writer:
         return at
 
     def argument(self, a: Any) -> Json:
-        match a:
-            case Term():
-                return {"term": self.term(a)}
-            case Lam():
-                return {"arity": a.arity, "body": self.term(a.body)}
-            case Item():
-                parts = (a.uses, a.cofactor, a.indices)
-                return {"item": [self.argument(p) for p in parts]}
-            case tuple():
-                return [self.argument(x) for x in a]
-            case str() | int():
-                return a
-            case _:
-                raise KernelError(f"log: argument {a!r} cannot be written")
+        kind = type(a)
+        if kind is Term:
+            return {"term": self.term(a)}
+        if kind is str or kind is int:
+            return a
+        if kind is tuple:
+            return [self.argument(x) for x in a]
+        if kind is Lam:
+            return {"arity": a.arity, "body": self.term(a.body)}
+        if kind is Item:
+            return {"item": [self.argument(p) for p in (a.uses, a.cofactor, a.indices)]}
+        raise KernelError(f"log: argument {a!r} cannot be written")
 
     def step(self, theorem: Theorem) -> int:
         at = self._step_at.get(id(theorem))
         if at is None:
             premises = [self.step(p) for p in theorem.premises]
-            hypotheses = sorted(theorem.hypotheses, key=lambda h: h.key)
+            hypotheses = in_order(theorem.hypotheses)
             self.steps.append(
                 {
                     "rule": theorem.rule,
@@ -96,6 +94,11 @@ def contents(
     }
 
 
+def in_order(hypotheses: frozenset[Term]) -> list[Term]:
+    """In the order in which a step lists them."""
+    return sorted(hypotheses, key=lambda h: h.key) if len(hypotheses) > 1 else [*hypotheses]
+
+
 def _ordered(values: Values) -> list[tuple[Term | str, Term | Lam]]:
     """Tensors by name, then scalars by key: one order for one assignment."""
     return sorted(values.items(), key=lambda item: _place(item[0]))
@@ -119,11 +122,10 @@ def _digest(text: str) -> str:
 _SEAL: Final = ', "digest": "'
 
 
-def contents_text(text: str) -> str:
-    """The text of a log without its digest, which has to fit; empty if it does not."""
+def digest_fits(text: str) -> bool:
+    """Whether the digest in the text of a log is that of the rest."""
     head, mark, tail = text.rpartition(_SEAL)
-    head += "}"
-    return head if mark and tail == f'{_digest(head)}"}}' else ""
+    return bool(mark) and tail == f'{_digest(head + "}")}"}}'
 
 
 def _encode_data(t: Term) -> Json:
@@ -143,7 +145,7 @@ def _encode_data(t: Term) -> Json:
 
 
 def read_terms(encoded: Json) -> list[Term]:
-    """Rebuild the terms of a log through the checked constructors."""
+    """Rebuild the terms of a log: those that have been made before, or by their constructors."""
     out: list[Term] = []
     for entry in encoded:
         op, data, places = entry if len(entry) == 3 else (None, None, None)
@@ -156,12 +158,39 @@ def read_terms(encoded: Json) -> list[Term]:
         if places and not 0 <= min(places) <= max(places) < len(out):
             raise KernelError(f"log: term {len(out)} refers to a later one")
         children = tuple([out[k] for k in places])
-        known = T.interned(op, children) if data is None else None
+        kept = _kept_data(op, data)
+        if kept is _MALFORMED:
+            raise KernelError(f"log: there is no term {op!r} with data {data!r}")
+        known = T.interned(op, kept, children)
         out.append(_build(op, data, children) if known is None else known)
     return out
 
 
+def _kept_data(op: str, data: Json) -> Any:
+    """The data as nodes hold it; `_MALFORMED` if no node has data of these types.
+
+    They have to be these very types: True and 1.0 are equal to 1.
+    """
+    kind = type(data)
+    if data is None or kind is str or kind is int:
+        return data
+    if kind is not list:
+        return _MALFORMED
+    types = tuple(map(type, data))
+    if op == "app" and types in _HEAD_TYPES:
+        head, scalars, arities, slots, random = data
+        if _INT.issuperset(map(type, (*arities, *slots))):
+            return head, scalars, tuple(arities), tuple(slots), random
+    elif types in (_VARIABLE, _QUANTIFIER):
+        return tuple(data)
+    return _MALFORMED
+
+
 _INT: Final = frozenset([int])
+_MALFORMED: Final = object()
+_HEAD_TYPES: Final = frozenset((kind, int, list, list, bool) for kind in (str, int))
+_VARIABLE: Final = (str, str, bool)
+_QUANTIFIER: Final = (str, int)
 _PLAIN: Final[Mapping[str, Callable[..., Term]]] = {
     "add": T.add, "mul": T.mul, "delta": T.delta, "sum": T.total, "prod": T.product,
     "det": T.det, "E": T.expectation, "eq": T.eq, "le": T.le, "lt": T.lt, "and": T.conj,
@@ -182,7 +211,7 @@ def _with_data(op: str, data: Json, children: tuple[Term, ...]) -> Term:
     match op, data:
         case "app", [str() | int() as head, int(n), [*arities], [*slots], bool(random)]:
             return T.app(Head(head, n, tuple(arities), tuple(slots), random), *children)
-        case "bound", int(k) if k >= 0:
+        case "bound", int(k):
             return T.bound(k)
         case "num", str():
             return T.num(T.read_number(data))

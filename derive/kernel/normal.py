@@ -14,7 +14,7 @@ Conventions of `terms` make ``(x y)^-1 = x^-1 y^-1`` unconditional; ``x x^-1`` b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
@@ -485,7 +485,10 @@ class Normaliser:
         ):
             # a range that depends on an outer index or on the outcome: an opaque sum
             return self.atom(T.total(size, self._under(body, 1)))
-        i = self.fresh(size)
+        (name,) = _unused(
+            "%w", 1, (body,)
+        )  # the name that it will most likely have in `_canonical`
+        i = T.var(name, "fin", size)
         return self._close(i, self.poly(T.instantiate(body, (i,))))
 
     def _close(self, i: Term, p: Poly) -> Poly:
@@ -526,7 +529,7 @@ class Normaliser:
         if not indices:
             return {_sorted_monomial((), factors): ONE}
         plain = all(map(_is_plain, factors))
-        working = () if plain else _unused("%w", len(indices), factors)
+        working = () if plain else _unused("%w", len(indices), factors, indices)
         best: tuple[tuple[tuple[bytes, int], ...], Fraction] | None = None
         out: Poly = {}
         for order in self._orders(indices, factors):
@@ -535,7 +538,8 @@ class Normaliser:
             kept, names, c = factors, order, ONE
             if not plain:
                 names = tuple(T.var(w, "fin", n) for w, n in zip(working, sizes, strict=True))
-                kept, c = self._renamed(factors, dict(zip(order, names, strict=True)))
+                if names != order:
+                    kept, c = self._renamed(factors, dict(zip(order, names, strict=True)))
             last = dict(zip(names, rest, strict=True))
             m = _sorted_monomial(rest, {T.substitute(t, last): e for t, e in kept.items()})
             key = (tuple((t.key, e) for t, e in m.factors), c)
@@ -1041,9 +1045,12 @@ def _has_names_at_rest(t: Term) -> bool:
     return any(name[0] == "%" and name[1:].isdecimal() for name in names)
 
 
-def _unused(prefix: str, number: int, terms: Iterable[Term]) -> list[str]:
-    """The first names with that prefix that are not free in the terms."""
-    used = {s.data[0] for t in terms for s in t.free if isinstance(s, Term)}
+def _unused(
+    prefix: str, number: int, terms: Iterable[Term], apart_from: Sequence[Term] = ()
+) -> list[str]:
+    """The first names with that prefix that are not free in the terms, or only as these."""
+    free = {s for t in terms for s in t.free if isinstance(s, Term)}
+    used = {s.data[0] for s in free.difference(apart_from)}
     names = (f"{prefix}{k}" for k in count())
     return list(islice((w for w in names if w not in used), number))
 

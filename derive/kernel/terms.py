@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 
 class KernelError(Exception):
@@ -41,8 +41,8 @@ DECIMAL_BITS: Final = 4096
 SORTS: Final = ("real", "int", "nat", "dim", "fin")
 
 
-class Term:
-    """An interned node: `op`, `data` (what is not a term) and `children`; see the constructors."""
+class _Node:
+    """A term in the making, which can still be written to."""
 
     __slots__ = ("__weakref__", "_key", "binds", "children", "data", "free", "loose", "op")
 
@@ -57,12 +57,21 @@ class Term:
     #: free variables (as terms, with those in their sizes) and the names of applied symbols
     free: frozenset[Term | str]
 
+
+class Term(_Node):
+    """An interned node: `op`, `data` (what is not a term) and `children`; see the constructors."""
+
+    __slots__ = ()
+
     @property
     def key(self) -> bytes:
         """A digest of the structure: a total order that is the same in every process."""
         return self._key or _make_key(self)
 
     def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("terms are immutable")
+
+    def __delattr__(self, name: str) -> None:
         raise AttributeError("terms are immutable")
 
     def __reduce__(self) -> Any:
@@ -83,33 +92,32 @@ def _node(op: str, data: Any, children: tuple[Term, ...]) -> Term:
     if found is not None:
         return found
     _check_kinds(op, children)
-    t = object.__new__(Term)
-    put = object.__setattr__
-    put(t, "op", op)
-    put(t, "data", data)
-    put(t, "children", children)
+    t = _Node()
+    t.op, t.data, t.children, t._key = op, data, children, None
     loose = data + 1 if op == "bound" else 0
-    if op == "app" and isinstance(data.head, int):
+    if op == "app" and type(data.head) is int:
         loose = data.head + 1
     if op in _BINDING and (op != "app" or data.arities):
-        binds = tuple(binders(op, data, i) for i in range(len(children)))
+        binds = tuple([binders(op, data, i) for i in range(len(children))])
         for child, count in zip(children, binds, strict=True):
-            loose = max(loose, child.loose - count)
+            if child.loose - count > loose:
+                loose = child.loose - count
     else:
         binds = (0,) * len(children)
         for child in children:
-            loose = max(loose, child.loose)
-    put(t, "binds", binds)
-    put(t, "_key", None)
-    put(t, "loose", loose)
-    put(t, "free", _free(t))
-    _TABLE[(op, data, children)] = t
-    return t
+            if child.loose > loose:
+                loose = child.loose
+    t.binds, t.loose = binds, loose
+    term = cast("Term", t)
+    t.free = _free(term)
+    t.__class__ = Term  # from here on it cannot be written to
+    _TABLE[(op, data, children)] = term
+    return term
 
 
-def interned(op: str, children: tuple[Term, ...]) -> Term | None:
-    """The node without data that has been made before."""
-    return _TABLE.get((op, None, children))
+def interned(op: str, data: Any, children: tuple[Term, ...]) -> Term | None:
+    """The node, if it has been made before."""
+    return _TABLE.get((op, data, children))
 
 
 def _make_key(t: Term) -> bytes:

@@ -333,3 +333,25 @@ def test_a_line_that_is_no_log_is_rejected_and_the_next_one_read(
 
 def test_no_logs_are_no_answers(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     assert run("", monkeypatch, capsys) == (0, [])
+
+
+@pytest.mark.parametrize("number", [True, 1.0])
+def test_what_is_only_equal_to_a_number_is_no_number(number: object, name: str) -> None:
+    """The proof is compared with what was read, for which 1, 1.0 and True are the same."""
+    log = json.loads(json.dumps(LOGS[name]()))
+    for holder, key in ones(log):
+        holder[key] = number
+        assert shown_by({**log, "digest": digest(log)}) is None, f"{holder} at {key}"
+        holder[key] = 1
+
+
+def ones(data: Any) -> list[tuple[Any, Any]]:
+    """The places of the number 1."""
+    items = data.items() if isinstance(data, dict) else enumerate(data)
+    found: list[tuple[Any, Any]] = []
+    for key, value in [*items]:
+        if type(value) is int and value == 1:
+            found.append((data, key))
+        elif isinstance(value, dict | list):
+            found += ones(value)
+    return found
