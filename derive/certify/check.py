@@ -16,15 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from derive.certify.project import (
-    LIBRARY,
-    Certificate,
-    Project,
-    audit_source,
-    proofs_source,
-    replayed,
-    split,
-)
+from derive.certify.project import LIBRARY, PARTS, Certificate, Project, audit_source, replayed
 
 ALLOWED: Final = frozenset(
     ["sig_forall_dec", "sig_not_dec", "functional_extensionality_dep", "classic"]
@@ -51,16 +43,13 @@ def has_coq() -> bool:
 def check(project: Project, out: Path) -> Audited:
     """Compile everything in `out`, where `project.write` has put the sources."""
     _library(out)
-    parts = split(project)
-    answers = _compile(out, [f"Logs{k + 1}" for k in range(len(parts))])
-    good = [replayed(part, said) for part, said in zip(parts, answers, strict=True)]
-    for k, part in enumerate(good):
-        _write(out / f"Proofs{k + 1}.v", proofs_source(part, k + 1))
-    _compile(out, [f"Proofs{k + 1}" for k in range(len(good))])
+    answers = _compile(out, [f"Logs{k + 1}" for k in range(PARTS)])
+    good = [c for k, said in enumerate(answers) for c in replayed(project, k, said)]
+    _compile(out, [f"Proofs{k + 1}" for k in range(PARTS)])
     _write(out / "Audit.v", audit_source(good))
     axioms = audit(out)
     _recheck(out)
-    return Audited(tuple(c for part in good for c in part), axioms)
+    return Audited(tuple(good), axioms)
 
 
 def audit(out: Path) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Kernel terms as the data type `tm` of ``coq/Terms.v``, nested tuples with the constructor first.
 
-Both printers start from it: `spec` writes it as a readable formula, `encode` as the text of a log.
+Equal nodes are one object, so that they are compared and looked up by identity.
+Both printers start from them: `spec` writes readable formulas, `encode` the text of a log.
 Sums and products become binary, ``a + (-1) b`` becomes ``a - b`` and ``a b^-1`` becomes ``a / b``.
 """
 
@@ -20,12 +21,24 @@ class Unsupported(Exception):
 
 KINDS: Final = {"real": 0, "int": 1, "nat": 2, "dim": 3, "fin": 4}
 FUNCTIONS: Final = {"sin": 0, "cos": 1, "exp": 2, "log": 3, "sqrt": 4, "abs": 5, "floor": 6}
-ZERO: Final[Node] = ("Num", 0, 1)
-ONE: Final[Node] = ("Num", 1, 1)
+_NODES: Final[dict[tuple[Any, ...], Node]] = {}
+
+
+def node(op: str, *data: Any) -> Node:
+    """The node with these parts; there is only one."""
+    key = (op, *[id(d) if type(d) is tuple else d for d in data])
+    found = _NODES.get(key)
+    if found is None:
+        found = _NODES[key] = (op, *data)
+    return found
+
+
+ZERO: Final[Node] = node("Num", 0, 1)
+ONE: Final[Node] = node("Num", 1, 1)
 
 
 class Symbols:
-    """Numbers for the free symbols of a log: variables by node, heads by name and shape."""
+    """Numbers for free symbols: variables by node, heads by name and shape."""
 
     def __init__(self) -> None:
         self.known: dict[Term | Head, int] = {}
@@ -52,14 +65,14 @@ class Deep:
     def _term(self, t: Term) -> Node:
         match t.op:
             case "num":
-                return ("Num", t.data.numerator, t.data.denominator)
+                return node("Num", t.data.numerator, t.data.denominator)
             case "var" if t.data[2]:
-                return ("Val", ("HFree", self.symbols.of(t), True))
+                return node("Val", node("HFree", self.symbols.of(t), True))
             case "var":
                 size = self(t.children[0]) if t.children else ZERO
-                return ("Free", self.symbols.of(t), KINDS[t.data[1]], size)
+                return node("Free", self.symbols.of(t), KINDS[t.data[1]], size)
             case "bound":
-                return ("Bound", t.data)
+                return node("Bound", t.data)
             case "add":
                 return self._sum(t)
             case "mul":
@@ -69,18 +82,18 @@ class Deep:
             case "fn":
                 return self._function(t)
             case "delta":
-                return ("Delta", *map(self, t.children))
+                return node("Delta", *map(self, t.children))
             case "sum":
-                return ("TSum", *map(self, t.children))
+                return node("TSum", *map(self, t.children))
             case "prod":
-                return ("TProd", *map(self, t.children))
+                return node("TProd", *map(self, t.children))
             case "E":
-                return ("Exp_", self(t.children[0]))
+                return node("Exp_", self(t.children[0]))
             case "det":
                 size, entries = map(self, t.children)
-                return ("TDet", size, ("Lam", ("Lam", entries)))
+                return node("TDet", size, node("Lam", node("Lam", entries)))
             case "app":
-                return ("Val", self._application(t.data, t.children))
+                return node("Val", self._application(t.data, t.children))
             case _:
                 raise Unsupported(f"there is no {t.op!r} on the Coq side")
 
@@ -88,59 +101,59 @@ class Deep:
         first, *rest = t.children
         out = self(first)
         for c in rest:
-            out = ("Add", out, self(c))
+            out = node("Add", out, self(c))
         return out if rest or t.children else ZERO
 
     def _product(self, t: Term) -> Node:
         first, *rest = t.children
         if rest and first.op == "num" and first.data == -1:
-            return ("Opp", self._factors(rest))
+            return node("Opp", self._factors(rest))
         return self._factors(t.children)
 
     def _factors(self, children: Any) -> Node:
         first, *rest = children
         out = self(first)
         for c in rest:
-            out = ("Mul", out, self(c))
+            out = node("Mul", out, self(c))
         return out
 
     def _power(self, t: Term) -> Node:
         base, e = self(t.children[0]), t.data
         if e == -1:
-            return ("Inv", base)
-        return ("Pow", ("Inv", base), -e) if e < 0 else ("Pow", base, e)
+            return node("Inv", base)
+        return node("Pow", node("Inv", base), -e) if e < 0 else node("Pow", base, e)
 
     def _function(self, t: Term) -> Node:
         args = list(map(self, t.children))
         match t.data:
             case "pi":
-                return ("Pi",)
+                return node("Pi")
             case "max" | "min":
                 out = args[0]
                 for a in args[1:]:
-                    out = ("Max" if t.data == "max" else "Min", out, a)
+                    out = node("Max" if t.data == "max" else "Min", out, a)
                 return out
             case "rpow":
-                return ("RPow", *args)
+                return node("RPow", *args)
             case "mod":
                 a, n = args
-                whole = ("Fn", FUNCTIONS["floor"], ("Mul", a, ("Inv", n)))
-                return ("Add", a, ("Opp", ("Mul", n, whole)))
+                whole = node("Fn", FUNCTIONS["floor"], node("Mul", a, node("Inv", n)))
+                return node("Add", a, node("Opp", node("Mul", n, whole)))
             case name:
-                return ("Fn", FUNCTIONS[name], args[0])
+                return node("Fn", FUNCTIONS[name], args[0])
 
     def _application(self, head: Head, children: tuple[Term, ...]) -> Node:
         if isinstance(head.head, int):
-            out: Node = ("HBound", head.head)
+            out: Node = node("HBound", head.head)
         else:
-            out = ("HFree", self.symbols.of(head), head.random)
+            out = node("HFree", self.symbols.of(head), head.random)
         for c in children[: head.scalars]:
-            out = ("Ap", out, self(c))
+            out = node("Ap", out, self(c))
         at = head.scalars
         for arity in head.arities:
             if arity != 1:
                 raise Unsupported("a function of matrices")
-            out = ("ApV", out, self(children[at]), self(children[at + 1]))
+            out = node("ApV", out, self(children[at]), self(children[at + 1]))
             at += 2
         return out
 
@@ -149,21 +162,21 @@ class Deep:
     def _formula(self, t: Term) -> Node:
         match t.op:
             case "eq" | "le" | "lt":
-                return (_RELATIONS[t.op], *map(self, t.children))
+                return node(_RELATIONS[t.op], *map(self, t.children))
             case "isint":
-                return ("FInt", self(t.children[0]))
+                return node("FInt", self(t.children[0]))
             case "and" | "or":
                 return self._parts(t)
             case "not":
-                return ("FNot", self(t.children[0]))
+                return node("FNot", self(t.children[0]))
             case "imp":
-                return ("FImp", *map(self, t.children))
+                return node("FImp", *map(self, t.children))
             case "forall" | "exists":
                 op = "FAll" if t.op == "forall" else "FEx"
                 sort, arity = t.data
                 size = self(t.children[0]) if sort == "fin" else ZERO
-                kind = ("QTen", arity) if sort == "tensor" else ("QNum", KINDS[sort])
-                return (op, kind, size, self(t.children[-1]))
+                kind = node("QTen", arity) if sort == "tensor" else node("QNum", KINDS[sort])
+                return node(op, kind, size, self(t.children[-1]))
             case "grad":
                 return self._gradient(t)
             case "diff":
@@ -173,16 +186,16 @@ class Deep:
 
     def _parts(self, t: Term) -> Node:
         if not t.children:
-            return ("FTrue",) if t.op == "and" else ("FFalse",)
+            return node("FTrue" if t.op == "and" else "FFalse")
         *init, out = map(self, t.children)
         for p in reversed(init):
-            out = ("FAnd" if t.op == "and" else "FOr", p, out)
+            out = node("FAnd" if t.op == "and" else "FOr", p, out)
         return out
 
     def _gradient(self, t: Term) -> Node:
         if not 1 <= t.data <= 4:
             raise Unsupported(f"a gradient by a tensor with {t.data} indices")
-        return (f"FGrad{t.data}", *map(self, t.children))
+        return node(f"FGrad{t.data}", *map(self, t.children))
 
     def _differentiable(self, t: Term) -> Node:
         """The function has the derivative symbol as its gradient in that vector."""
@@ -196,7 +209,7 @@ class Deep:
         function = T.app(head, *scalars, T.lift(size, 1), whole)
         slope = Head(head.head, n + 1, head.arities, (*head.derivatives, 0), head.random)
         entries = T.app(slope, *scalars, T.bound(0), T.lift(size, 1), T.lift(body, 1, 1))
-        return ("FGrad1", self(size), self(function), self(body), self(entries))
+        return node("FGrad1", self(size), self(function), self(body), self(entries))
 
 
 _RELATIONS: Final = {"eq": "FEq", "le": "FLe", "lt": "FLt"}
@@ -208,5 +221,5 @@ def value(deep: Deep, v: Term | Lam) -> tuple[int, Node]:
         return 0, deep(v)
     out = deep(v.body)
     for _ in range(v.arity):
-        out = ("Lam", out)
+        out = node("Lam", out)
     return 1, out

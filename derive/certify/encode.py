@@ -1,9 +1,10 @@
-"""A proof log as the text that ``coq/Run.v`` replays: numbers in printable characters."""
+"""Proof logs as the text that ``coq/Run.v`` replays: numbers in printable characters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from derive.certify.deep import ZERO, Deep, Node, Symbols, Unsupported, value
@@ -40,79 +41,82 @@ _CODE: Final = {
     **{name: 50 + k for k, name in enumerate(_RULES)},
     "generalise-tensor": 55,
 }
+_END: Final = 49
 _RANGES: Final = {"QNum": 0, "QTen": 1, "QFun": 2, "QRan": 3}
 
 
 def text(numbers: Sequence[int]) -> str:
     """Digits of base 12 from the character after "~" downwards, then one of base 80."""
-    out: list[str] = []
-    for n in numbers:
-        n, low = divmod(n, 80)
-        high = []
-        while n:
-            n, digit = divmod(n, 12)
-            high.append(chr(115 + digit))
-        out += [*reversed(high), chr(35 + low)]
-    return "".join(out)
+    return "".join(map(_characters, numbers))
+
+
+@cache
+def _characters(n: int) -> str:
+    n, low = divmod(n, 80)
+    out = chr(35 + low)
+    while n:
+        n, digit = divmod(n, 12)
+        out = chr(115 + digit) + out
+    return out
 
 
 class Writer:
-    """The numbers of a log; terms, formulas and theorems are referred to from the latest."""
+    """The numbers of several logs, which share their terms and formulas.
+
+    A reference to a node is -1 minus its place until it is written; then it is counted back from
+    the latest.
+    """
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
-        self._terms: dict[Node, int] = {}
-        self._formulas: dict[Node, int] = {}
+        self._places: dict[int, int] = {}
         self.theorems = 0
+        self.logs = 0
 
-    def term(self, t: Node) -> int:
-        """The reference of a term from here; its parts are written first."""
-        return self._reference(t, self._terms, self._write_term)
+    def node(self, n: Node) -> int:
+        """The reference of a term or formula; what is new is written, its parts first."""
+        place = self._places.get(id(n))
+        if place is None:
+            place = self._new(n)
+        return -1 - place
 
-    def formula(self, p: Node) -> int:
-        return self._reference(p, self._formulas, self._write_formula)
+    term = formula = node
 
-    def _reference(self, t: Node, known: dict[Node, int], write: Callable[[Node], None]) -> int:
-        if t not in known:
-            write(t)
-            known[t] = len(known)
-        return len(known) - 1 - known[t]
-
-    def _write_term(self, t: Node) -> None:
-        op, *data = t
-        parts = [d for d in data if isinstance(d, tuple)]
-        for p in parts:
-            self.term(p)
-        self.numbers.append(_CODE[op])
+    def _new(self, n: Node) -> int:
+        op, *data = n
+        code = _CODE[op]
         if op == "Num":
-            self.integer(data[0])
-            self.numbers.append(data[1] - 1)
-            return
-        for d in data:
-            self.numbers.append(self.term(d) if isinstance(d, tuple) else int(d))
+            parts = [code, *self.integer(data[0]), data[1] - 1]
+        elif op in ("FAll", "FEx"):
+            (kind, k), size, body = data
+            parts = [code, _RANGES[kind], k, self.node(size), self.node(body)]
+        else:
+            parts = [code, *[self.node(d) if type(d) is tuple else int(d) for d in data]]
+        self.write(parts)
+        place = self._places[id(n)] = len(self._places)
+        return place
 
-    def _write_formula(self, p: Node) -> None:
-        op, *data = p
-        quantified = op in ("FAll", "FEx")
-        for k, d in enumerate(data):
-            if quantified and k == 0:
-                continue
-            self._part(d)
-        self.numbers.append(_CODE[op])
-        for k, d in enumerate(data):
-            if quantified and k == 0:
-                self.numbers += [_RANGES[d[0]], d[1]]
-            else:
-                self.numbers.append(self._part(d))
+    def write(self, parts: Iterable[int]) -> None:
+        made = len(self._places)
+        self.numbers += [n if n >= 0 else made + n for n in parts]
 
-    def _part(self, d: Node) -> int:
-        return self.formula(d) if d[0] in _FORMULAS else self.term(d)
-
-    def integer(self, k: int) -> None:
-        self.numbers += [int(k < 0), abs(k)]
+    def integer(self, k: int) -> list[int]:
+        return [int(k < 0), abs(k)]
 
     def theorem(self, k: int) -> int:
         return self.theorems - 1 - k
+
+    def step(self, code: int, parts: Sequence[int]) -> int:
+        """Write a step, and the number of its theorem."""
+        self.write((code, *parts))
+        self.theorems += 1
+        return self.theorems - 1
+
+    def end(self) -> None:
+        """End a log: what follows are the theorems of another."""
+        self.write([_END])
+        self.theorems = 0
+        self.logs += 1
 
 
 @dataclass(frozen=True)
@@ -184,7 +188,7 @@ def _kind(v: Term) -> int:
 class Log:
     """One proof log of the kernel, step by step."""
 
-    def __init__(self, log: Any) -> None:
+    def __init__(self, log: Any, deep: Deep | None = None) -> None:
         self.terms = read_terms(log["terms"])
         self.steps = log["steps"]
         self.roots = [self._conclusion(r) for r in log["roots"]]
@@ -193,43 +197,43 @@ class Log:
         self.values = {
             read_argument(k, self.terms): read_argument(v, self.terms) for k, v in log["values"]
         }
-        self.symbols = Symbols()
-        self.deep = Deep(self.symbols)
+        self.deep = Deep(Symbols()) if deep is None else deep
+        self.symbols = self.deep.symbols
         self.frees = frees(self.deep, self.roots)
 
     def _conclusion(self, k: int) -> Term:
         return self.terms[self.steps[k]["conclusion"]]
 
     def encoded(self) -> str:
-        """The whole proof; its last step is the conjunction of the closed roots."""
+        """The whole proof as the only one of a text."""
         w = Writer()
+        self.encode(w)
+        w.end()
+        return text(w.numbers)
+
+    def encode(self, w: Writer) -> None:
+        """Write the whole proof; its last step is the conjunction of the closed roots."""
         for step in self.steps:
             self._step(w, step)
         closed = []
         for r, root in zip(self._root_steps, self.roots, strict=True):
             at = r
             for f in reversed(frees(self.deep, [root])):
-                size = w.term(f.size)
-                w.numbers += [_CODE["generalise"], w.theorem(at), _RANGES[f.range[0]], f.range[1],
-                              self.symbols.of(f.symbol), size]  # fmt: skip
-                at = self._made(w)
+                at = w.step(
+                    _CODE["generalise"],
+                    [w.theorem(at), _RANGES[f.range[0]], f.range[1],
+                     self.symbols.of(f.symbol), w.term(f.size)],
+                )  # fmt: skip
             closed.append(at)
         if len(closed) != 1 or closed[0] != w.theorems - 1:
-            w.numbers += [_CODE["conj"], len(closed), *(w.theorem(k) for k in closed)]
-            self._made(w)
-        return text(w.numbers)
-
-    def _made(self, w: Writer) -> int:
-        w.theorems += 1
-        return w.theorems - 1
+            w.step(_CODE["conj"], [len(closed), *map(w.theorem, closed)])
 
     def _step(self, w: Writer, step: Any) -> None:
         rule, premises = step["rule"], step["premises"]
         args = [read_argument(a, self.terms) for a in step["args"]]
         conclusion = self.terms[step["conclusion"]]
         parts = _Arguments(self, w, premises, args, conclusion, rule).numbers()
-        w.numbers += [_CODE[rule], *parts]
-        self._made(w)
+        w.step(_CODE[rule], parts)
 
 
 class _Arguments:
@@ -245,8 +249,6 @@ class _Arguments:
         method = getattr(self, "_" + self.rule.replace("-", "_"), None)
         if method is None:
             raise Unsupported(f"the rule {self.rule!r} has no counterpart in Coq yet")
-        # what is new is written before the step, so its references are counted afterwards
-        method()
         out: list[int] = method()
         return out
 
@@ -258,6 +260,11 @@ class _Arguments:
     def _all(self, start: int = 0, end: int | None = None) -> list[int]:
         chosen = self.premises[start:end]
         return [len(chosen), *map(self.w.theorem, chosen)]
+
+    def _exactly(self, count: int) -> list[Any]:
+        if len(self.args) != count:
+            raise ValueError(f"the rule {self.rule!r} takes {count} arguments")
+        return self.args
 
     def _term(self, t: Term) -> int:
         return self.w.term(self.log.deep(t))
@@ -275,22 +282,22 @@ class _Arguments:
     # -- rules, by name
 
     def _assume(self) -> list[int]:
-        return [self._formula(self.args[0])]
+        return [self._formula(self._exactly(1)[0])]
 
     def _conj(self) -> list[int]:
         return self._all()
 
     def _conjunct(self) -> list[int]:
-        return [self._p(0), self.args[0], self._part_of(0)]
+        return [self._p(0), self._exactly(1)[0], self._part_of(0)]
 
     def _discharge(self) -> list[int]:
-        return [self._p(0), self._formula(self.args[0])]
+        return [self._p(0), self._formula(self._exactly(1)[0])]
 
     def _modus_ponens(self) -> list[int]:
         return [self._p(0), self._p(1)]
 
     def _generalise(self) -> list[int]:
-        x = self.args[0]
+        (x,) = self._exactly(1)
         size = self._term(x.children[0]) if x.children else self.w.term(ZERO)
         return [self._p(0), 0, _kind(x), self.log.symbols.of(x), size]
 
@@ -299,14 +306,14 @@ class _Arguments:
         return [self._p(0), 1, arity, self.log.symbols.of(Head(name, arity)), self.w.term(ZERO)]
 
     def _specialise(self) -> list[int]:
-        return [self._p(0), *self._all(1), *self._value(self.args[0])]
+        return [self._p(0), *self._all(1), *self._value(self._exactly(1)[0])]
 
     def _witness(self) -> list[int]:
         goal, v = self.args
         return [self._p(0), *self._all(1), self._formula(goal), *self._value(v)]
 
     def _choose(self) -> list[int]:
-        x = self.args[0]
+        (x,) = self._exactly(1)
         if isinstance(x, str):
             x = Head(x, self.log._conclusion(self.premises[0]).data[1])
         return [self._p(0), self._p(1), self.log.symbols.of(x)]
@@ -319,13 +326,13 @@ class _Arguments:
         return [self._p(0), self._formula(goal), i, len(goal.children)]
 
     def _excluded_middle(self) -> list[int]:
-        return [self._formula(self.args[0])]
+        return [self._formula(self._exactly(1)[0])]
 
     def _contradiction(self) -> list[int]:
-        return [self._p(0), self._p(1), self._formula(self.args[0])]
+        return [self._p(0), self._p(1), self._formula(self._exactly(1)[0])]
 
     def _deny(self) -> list[int]:
-        return [self._p(0), self._formula(self.args[0])]
+        return [self._p(0), self._formula(self._exactly(1)[0])]
 
     def _not_implies(self) -> list[int]:
         return [self._p(0), self._p(1)]
@@ -371,7 +378,7 @@ class _Arguments:
         return [self._p(0), self._p(1)]
 
     def _dichotomy(self) -> list[int]:
-        return [self._term(self.args[0]), self._term(self.args[1])]
+        return [self._term(a) for a in self._exactly(2)]
 
     def _apart(self) -> list[int]:
         return [self._p(0)]
@@ -383,7 +390,7 @@ class _Arguments:
         return [self._p(0), *self._all(1)]
 
     def _integer(self) -> list[int]:
-        return [*self._all(), self._term(self.args[0])]
+        return [*self._all(), self._term(self._exactly(1)[0])]
 
     def _leibniz(self) -> list[int]:
         hole, template = self.args
@@ -405,10 +412,10 @@ class _Arguments:
         return [*self._all(), self._formula(goal), columns]
 
     def _finite_forall(self) -> list[int]:
-        return [*self._all(), self._formula(self.args[0])]
+        return [*self._all(), self._formula(self._exactly(1)[0])]
 
     def _decide(self) -> list[int]:
-        return [*self._all(), self._formula(self.args[0])]
+        return [*self._all(), self._formula(self._exactly(1)[0])]
 
 
 def _closed(v: Term | Lam, indices: tuple[Term, ...]) -> Term | Lam:

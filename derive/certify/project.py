@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from derive.certify.deep import Unsupported
-from derive.certify.encode import Free, Log, frees
+from derive.certify.deep import Deep, Symbols, Unsupported
+from derive.certify.encode import Free, Log, Writer, frees, text
 from derive.certify.spec import Printer, identifier, symbol_names
 
 #: The hand-written part, in the order of compilation.
@@ -20,11 +20,13 @@ LIBRARY: Final = (
 )  # fmt: skip
 #: Files of logs, so that several can be compiled at once.
 PARTS: Final = 2
+#: The characters of a text in one string; Coq has no stack for all of them at once.
+LINE: Final = 2000
 
 
 @dataclass
 class Certificate:
-    """One proof log as a statement and its text; `reason` says why there is no text."""
+    """One proof log as a statement, and its place in the texts; `reason` says why it is in none."""
 
     claim: str
     kind: str
@@ -32,19 +34,21 @@ class Certificate:
     statement: str
     defined: str
     means: bool = False
-    text: str = ""
     reason: str = ""
-    #: what the names of its log in the generated files end in
+    part: int = 0
     number: int = 0
 
 
 @dataclass
 class Project:
-    """All certificates, and the comment above each claim's statements."""
+    """All certificates, the comment above each claim's statements, and the logs as texts."""
 
     certificates: list[Certificate] = field(default_factory=list)
     comments: dict[str, str] = field(default_factory=dict)
-    unprinted: dict[str, str] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=lambda: [""] * PARTS)
+
+    def of_part(self, part: int) -> list[Certificate]:
+        return [c for c in self.certificates if c.part == part and not c.reason]
 
     def of(self, claim: str) -> list[Certificate]:
         return [c for c in self.certificates if c.claim == claim]
@@ -54,6 +58,9 @@ def build(claims: Sequence[tuple[str, str, Sequence[Any]]]) -> Project:
     """The certificates of (id, LaTeX of the statement, logs)."""
     project = Project()
     used: set[str] = set()
+    deep = Deep(Symbols())
+    writers = [Writer() for _ in range(PARTS)]
+    parts = _parts([log for _, _, logs in claims for log in logs])
     for claim, latex, logs in claims:
         project.comments[claim] = _comment(claim, latex)
         count: dict[str, int] = {}
@@ -62,29 +69,38 @@ def build(claims: Sequence[tuple[str, str, Sequence[Any]]]) -> Project:
             count[kind] = count.get(kind, 0) + 1
             name = _name(claim, kind, count[kind], used)
             used |= {name, f"{name}_defined"}
-            try:
-                made = _certificate(claim, kind, name, log)
-                made.number = len(project.certificates)
-                project.certificates.append(made)
-            except Unsupported as error:
-                project.unprinted[name] = str(error)
-                project.certificates.append(
-                    Certificate(claim, kind, name, "", "", reason=str(error))
-                )
+            made = Certificate(claim, kind, name, "", "", part=next(parts))
+            _fill(made, log, deep, writers[made.part])
+            project.certificates.append(made)
+    project.texts = [text(w.numbers) for w in writers]
     return project
 
 
-def _certificate(claim: str, kind: str, name: str, data: Any) -> Certificate:
-    log = Log(data)
-    first, *rest = log.roots
-    statement = _printed(log, first)
-    defined = " /\\\n  ".join(f"({_printed(log, p)})" for p in rest) if rest else ""
-    made = Certificate(claim, kind, name, statement, defined, means=_has_means(log))
+def _parts(logs: Sequence[Any]) -> Iterator[int]:
+    """The part of each log: neighbours together, and the parts of about the same length."""
+    lengths = [len(log["steps"]) + len(log["terms"]) for log in logs]
+    before = 0
+    for length in lengths:
+        yield before * PARTS // sum(lengths)
+        before += length
+
+
+def _fill(made: Certificate, data: Any, deep: Deep, writer: Writer) -> None:
     try:
-        made.text = log.encoded()
+        log = Log(data, deep)
+        first, *rest = log.roots
+        made.statement = _printed(log, first)
+        made.defined = " /\\\n  ".join(f"({_printed(log, p)})" for p in rest) if rest else ""
+        made.means = _has_means(log)
     except Unsupported as error:
         made.reason = str(error)
-    return made
+        return
+    made.number = writer.logs
+    try:
+        log.encode(writer)
+    except Unsupported as error:
+        made.reason = str(error)
+    writer.end()
 
 
 def _printed(log: Log, p: Any) -> str:
@@ -119,20 +135,9 @@ def write(project: Project, out: Path) -> None:
         source = files("derive.certify") / "coq" / f"{name}.v"
         (out / f"{name}.v").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
     (out / "Spec.v").write_text(spec_source(project), encoding="utf-8")
-    for k, part in enumerate(split(project)):
-        (out / f"Logs{k + 1}.v").write_text(logs_source(part), encoding="utf-8")
-
-
-def split(project: Project) -> list[list[Certificate]]:
-    """The certificates that have a text, in parts of about the same length."""
-    parts: list[list[Certificate]] = [[] for _ in range(PARTS)]
-    load = [0] * PARTS
-    for c in sorted(project.certificates, key=lambda c: -len(c.text)):
-        if c.text:
-            k = load.index(min(load))
-            parts[k].append(c)
-            load[k] += len(c.text)
-    return parts
+    for k in range(PARTS):
+        (out / f"Logs{k + 1}.v").write_text(logs_source(project.texts[k]), encoding="utf-8")
+        (out / f"Proofs{k + 1}.v").write_text(proofs_source(k), encoding="utf-8")
 
 
 def spec_source(project: Project) -> str:
@@ -158,80 +163,46 @@ def spec_source(project: Project) -> str:
     return "\n".join(lines) + "\n"
 
 
-def logs_source(part: Sequence[Certificate]) -> str:
-    lines = ["From Derive Require Import Run Rules Terms.", ""]
-    for c in part:
-        says, log = f"says{c.number}", f"log{c.number}"
-        lines += [
-            f'Definition {log} : blob := "{c.text}"%blob.',
-            f"Definition {says} : option fm := Eval vm_compute in replay {log}.",
-            f"Eval vm_compute in match {says} with Some _ => true | None => false end.",
-        ]
-    return "\n".join(lines) + "\n"
+def logs_source(logs: str) -> str:
+    lines = ";\n".join(f'"{logs[k : k + LINE]}"%blob' for k in range(0, len(logs), LINE))
+    return f"""From Derive Require Import Prelude Run.
+Definition logs : list blob := [{lines}].
+Definition said := Eval vm_compute in replay logs.
+Eval vm_compute in shown said.
+"""
 
 
-def proofs_source(part: Sequence[Certificate], k: int) -> str:
-    """The theorems of the logs that Coq has replayed."""
-    imports = f"From Derive Require Import Prelude Terms Run Spec Logs{k}."
-    lines = [imports, "Open Scope R_scope.", ""]
-    for c in part:
+def proofs_source(part: int) -> str:
+    """The one theorem about the logs of a part: what their replay says."""
+    return f"""From Derive Require Import Run Logs{part + 1}.
+Lemma replayed : replay logs = said.
+Proof. vm_cast_no_check (eq_refl said). Qed.
+"""
+
+
+def audit_source(accepted: Sequence[Certificate]) -> str:
+    """Every statement against what its log has shown, and all their assumptions at once."""
+    proofs = " ".join(f"Proofs{k + 1}" for k in range(PARTS))
+    lines = [f"From Derive Require Import Prelude Run Spec {proofs}."]
+    for k, c in enumerate(accepted):
+        log = f"Proofs{c.part + 1}.replayed {c.number}"
         stated = f"Spec.{c.name}" + (f" /\\ Spec.{c.name}_defined" if c.defined else "")
-        n = c.number
-        lines += [
-            f"Definition p{n} := Eval vm_compute in said says{n}.",
-            f"Lemma r{n} : replay log{n} = Some p{n}.",
-            f"Proof. vm_cast_no_check (eq_refl (Some p{n})). Qed.",
-        ]
-        if c.means:
-            lines += _means_theorem(c)
-        else:
-            lines.append(f"Theorem {c.name}_holds : {stated}.")
-            lines.append(f"Proof. exact (truth_ok _ _ r{n}). Qed.")
-    return "\n".join(lines) + "\n"
-
-
-def _means_theorem(c: Certificate) -> list[str]:
-    """The expectation of a statement is any; it gives an outcome to read the rest at."""
-    at = (
-        "intros Omega E HE; destruct (outcome Omega E HE) as [w _]; "
-        f"pose proof (means_ok _ _ r{c.number} Omega E HE w) as H; hnf in H"
-    )
-    if not c.defined:
-        return [f"Theorem {c.name}_holds : Spec.{c.name}.", f"Proof. {at}; exact H. Qed."]
-    return [
-        f"Theorem {c.name}_holds : Spec.{c.name} /\\ Spec.{c.name}_defined.",
-        f"Proof. split; {at}; [exact (proj1 H)|exact (proj2 H)]. Qed.",
-    ]
-
-
-def audit_source(parts: Sequence[Sequence[Certificate]]) -> str:
-    """Every theorem against its statement, and all their assumptions at once."""
-    names = " ".join(f"Proofs{k + 1}" for k in range(len(parts)))
-    lines = [f"From Derive Require Import Spec {names}.", ""]
-    all_names = []
-    for k, part in enumerate(parts):
-        for c in part:
-            theorem = f"Proofs{k + 1}.{c.name}_holds"
-            if c.defined:
-                lines.append(f"Definition {c.name}_a : Spec.{c.name} := proj1 {theorem}.")
-                lines.append(f"Definition {c.name}_b : Spec.{c.name}_defined := proj2 {theorem}.")
-                all_names += [f"{c.name}_a", f"{c.name}_b"]
-            else:
-                lines.append(f"Definition {c.name}_a : Spec.{c.name} := {theorem}.")
-                all_names.append(f"{c.name}_a")
-    tuple_ = "I"
-    for name in all_names:
-        tuple_ = f"(conj {name} {tuple_})"
-    lines += [f"Definition everything := {tuple_}.", "Print Assumptions everything."]
+        by = f"of_means {log}%nat" if c.means else f"exact (truth_ok _ _ {log})"
+        lines += [f"Lemma a{k} : {stated}.", f"Proof. {by}. Qed."]
+    everything = "I"
+    for k in range(len(accepted)):
+        everything = f"(conj a{k} {everything})"
+    lines += [f"Definition everything := {everything}.", "Print Assumptions everything."]
     return "\n".join(lines) + "\n"
 
 
 # ---------------------------------------------------------------------------- answers
 
 
-def replayed(part: Sequence[Certificate], output: str) -> list[Certificate]:
+def replayed(project: Project, part: int, output: str) -> list[Certificate]:
     """Those whose log Coq has replayed, by what the file of logs printed."""
-    answers = re.findall(r"= (true|false)\b", output)
-    if len(answers) != len(part):
+    answers = re.findall(r"\b(true|false)\b", output.rpartition(": list")[0])
+    asked = project.of_part(part)
+    if any(c.number >= len(answers) for c in asked):
         raise ValueError("Coq did not answer for every log")
-    return [c for c, a in zip(part, answers, strict=True) if a == "true"]
+    return [c for c in asked if answers[c.number] == "true"]

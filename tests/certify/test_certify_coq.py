@@ -12,7 +12,7 @@ from certify_samples import logs
 from derive.certify import check
 from derive.certify.deep import Unsupported
 from derive.certify.encode import Log
-from derive.certify.project import build, write
+from derive.certify.project import build, replayed, write
 from derive.kernel import log as kernel_log
 from derive.kernel.rules import infer
 from derive.kernel.terms import KernelError
@@ -129,18 +129,33 @@ def _drop_discharge(log, rng) -> None:
 _WAYS = (_drop_premise, _other_argument, _other_premise, _other_rule, _drop_discharge)
 
 
+def test_a_refused_step_spoils_its_own_log_only(library) -> None:
+    """Logs share a text: after one that is refused, the next ones are replayed all the same."""
+    sound = [log for _, _, proofs in logs() for log in proofs][:3]
+    bad = copy.deepcopy(sound[1])
+    bad["steps"][0]["rule"] = "decide" if bad["steps"][0]["rule"] == "assume" else "assume"
+    bad["steps"][0]["premises"], bad["steps"][0]["args"] = [], [{"term": bad["goal"]}]
+    project = build([("a/b", "", [sound[0]]), ("c/d", "", [bad]), ("e/f", "", [sound[2]])])
+    write(project, library)
+    check._compile(library, ["Spec"])
+    answers = check._compile(library, ["Logs1", "Logs2"])
+    good = {c.name for k in range(2) for c in replayed(project, k, answers[k])}
+    names = [c.name for c in project.certificates]
+    assert good == {names[0], names[2]}
+
+
 def test_no_altered_log_proves_its_claim(library) -> None:
     mutants = _mutants(0)
     originals = sorted({original for _, original in mutants})
-    lines = ["From Derive Require Import Run Rules Terms."]
+    lines = ["From Derive Require Import Prelude Run Rules Terms."]
     for k, original in enumerate(originals):
         lines += [
-            f'Definition o{k} := Eval vm_compute in replay "{original}"%blob.',
-            f"Eval compute in match o{k} with Some _ => true | None => false end.",
+            f'Definition o{k} := Eval vm_compute in replay ["{original}"%blob].',
+            f"Eval compute in match o{k} with [Some _] => true | _ => false end.",
         ]
     for made, original in mutants:
-        said = f'replay "{made}"%blob, o{originals.index(original)}'
-        same = f"match {said} with Some p, Some q => feqb p q | _, _ => false end"
+        said = f'replay ["{made}"%blob], o{originals.index(original)}'
+        same = f"match {said} with [Some p], [Some q] => feqb p q | _, _ => false end"
         lines.append(f"Eval vm_compute in {same}.")
     (library / "Trial.v").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (answer,) = check._compile(library, ["Trial"])

@@ -1,7 +1,8 @@
 (** Proof logs as text, and their replay.
 
-    A log is a list of numbers: each node of a term or formula and each step once, with references
-    that count back from the latest.  What is read need not be believed: a step is made by a rule. *)
+    A text is a list of numbers: each node of a term or formula once for all logs in it, and each
+    step, with references that count back from the latest.  What is read need not be believed: a
+    theorem is made by a rule. *)
 Require Import ZArith NArith QArith Bool Lra FunctionalExtensionality Classical.
 Require Import Coq.Init.Byte Coq.Strings.Byte.
 From Derive Require Import Prelude Sums Terms Poly Signs Normal NormalOk Rules RulesOk.
@@ -23,7 +24,25 @@ Fixpoint numbers (l : list byte) (high : N) : list N :=
       if (c <? 80)%N then (high * 80 + c)%N :: numbers r 0 else numbers r (high * 12 + (c - 80))
   end.
 
-Record state := { terms : list tm; formulas : list fm; theorems : list thm }.
+Inductive node := NTerm (t : tm) | NFormula (p : fm).
+Inductive tree := Leaf | Branch (o : option node) (l r : tree).
+Fixpoint look (x : positive) (t : tree) : option node :=
+  match t with
+  | Leaf => None
+  | Branch o l r => match x with xH => o | xO y => look y l | xI y => look y r end
+  end.
+Fixpoint set (x : positive) (n : node) (t : tree) : tree :=
+  let '(o, l, r) := match t with Leaf => (None, Leaf, Leaf) | Branch o l r => (o, l, r) end in
+  match x with
+  | xH => Branch (Some n) l r
+  | xO y => Branch o (set y n l) r
+  | xI y => Branch o l (set y n r)
+  end.
+
+(** [theorems] are those of the log that is read, [failed] says that a step of it was refused, and
+    [said] is what the logs before it have shown, the latest first. *)
+Record state := {
+  nodes : tree; count : positive; theorems : list thm; failed : bool; said : list (option fm) }.
 Definition reader (A : Type) := state -> list N -> option (A * list N).
 Definition ret {A} (a : A) : reader A := fun _ l => Some (a, l).
 Definition bind {A B} (m : reader A) (f : A -> reader B) : reader B :=
@@ -34,14 +53,25 @@ Definition nat_ : reader nat := do x <- number_; ret (N.to_nat x).
 Definition pos_ : reader positive := do x <- number_; ret (N.succ_pos x).
 Definition lift_option {A} (o : option A) : reader A :=
   fun _ l => match o with Some a => Some (a, l) | None => None end.
-Definition from {A} (field : state -> list A) : reader A :=
+Definition node_ : reader node :=
   fun s l => match l with
-  | x :: r => match nth_error (field s) (N.to_nat x) with Some a => Some (a, r) | None => None end
+  | x :: r =>
+      match (Npos (count s) - 1 - x)%N with
+      | Npos p => match look p (nodes s) with Some n => Some (n, r) | None => None end
+      | N0 => None
+      end
   | [] => None
   end.
-Definition t_ : reader tm := from terms.
-Definition f_ : reader fm := from formulas.
-Definition h_ : reader thm := from theorems.
+Definition t_ : reader tm :=
+  do n <- node_; match n with NTerm t => ret t | _ => lift_option None end.
+Definition f_ : reader fm :=
+  do n <- node_; match n with NFormula p => ret p | _ => lift_option None end.
+Definition h_ : reader thm :=
+  fun s l => match l with
+  | x :: r =>
+      match nth_error (theorems s) (N.to_nat x) with Some t => Some (t, r) | None => None end
+  | [] => None
+  end.
 Fixpoint times {A} (k : nat) (m : reader A) : reader (list A) :=
   match k with O => ret [] | S j => do a <- m; do r <- times j m; ret (a :: r) end.
 Definition list_ {A} (m : reader A) : reader (list A) := do k <- nat_; times k m.
@@ -168,25 +198,32 @@ Definition rule (op : N) : reader (option thm) :=
   | _ => fun _ _ => None
   end.
 
+Definition with_node (n : node) (s : state) : state :=
+  {| nodes := set (count s) n (nodes s); count := Pos.succ (count s); theorems := theorems s;
+     failed := failed s; said := said s |}.
+(** In the place of a theorem that was refused *)
+Definition nothing_said : thm := ([], FTrue).
+Definition with_theorem (o : option thm) (s : state) : state :=
+  {| nodes := nodes s; count := count s;
+     theorems := match o with Some t => t | None => nothing_said end :: theorems s;
+     failed := match o with Some _ => failed s | None => true end; said := said s |}.
+(** The last theorem of a log, if all steps were made and it has no hypotheses *)
+Definition conclusion (s : state) : option fm :=
+  match failed s, theorems s with false, ([], p) :: _ => Some p | _, _ => None end.
+Definition with_end (s : state) : state :=
+  {| nodes := nodes s; count := count s; theorems := []; failed := false;
+     said := conclusion s :: said s |}.
+
 Definition step (op : N) (s : state) (l : list N) : option (state * list N) :=
   if (op <? 30)%N then
-    match term_node op s l with
-    | Some (t, r) =>
-        Some ({| terms := t :: terms s; formulas := formulas s; theorems := theorems s |}, r)
-    | None => None
-    end
-  else if (op <? 50)%N then
+    match term_node op s l with Some (t, r) => Some (with_node (NTerm t) s, r) | None => None end
+  else if (op <? 49)%N then
     match formula_node op s l with
-    | Some (p, r) =>
-        Some ({| terms := terms s; formulas := p :: formulas s; theorems := theorems s |}, r)
+    | Some (p, r) => Some (with_node (NFormula p) s, r)
     | None => None
     end
-  else
-    match rule op s l with
-    | Some (Some t, r) =>
-        Some ({| terms := terms s; formulas := formulas s; theorems := t :: theorems s |}, r)
-    | _ => None
-    end.
+  else if (op =? 49)%N then Some (with_end s, l)
+  else match rule op s l with Some (o, r) => Some (with_theorem o s, r) | None => None end.
 
 (** The state after the last step, or where it stopped *)
 Fixpoint steps (fuel : list N) (s : state) (l : list N) : state * list N :=
@@ -195,18 +232,14 @@ Fixpoint steps (fuel : list N) (s : state) (l : list N) : state * list N :=
       match step op s r with Some (s', r') => steps f s' r' | None => (s, l) end
   | _, _ => (s, l)
   end.
-Definition start : state := {| terms := []; formulas := []; theorems := [] |}.
-(** The last theorem, if all steps were made and it has no hypotheses *)
-Definition replay (b : blob) : option fm :=
-  let l := numbers (unblob b) 0 in
-  match steps l start l with
-  | (s, []) => match theorems s with ([], p) :: _ => Some p | _ => None end
-  | _ => None
-  end.
-(** For messages: how many theorems there are, and how many numbers are left *)
-Definition progress (b : blob) : nat * nat :=
-  let l := numbers (unblob b) 0 in
-  let (s, r) := steps l start l in (length (theorems s), length r).
+Definition start : state :=
+  {| nodes := Leaf; count := 1; theorems := []; failed := false; said := [] |}.
+(** What each log has shown *)
+Definition text_of (bs : list blob) : list N := numbers (flat_map unblob bs) 0.
+Definition replay (bs : list blob) : list (option fm) :=
+  let l := text_of bs in rev (said (fst (steps l start l))).
+Definition shown (l : list (option fm)) : list bool :=
+  map (fun o => match o with Some _ => true | None => false end) l.
 
 (** ** Soundness *)
 Section Sound.
@@ -214,16 +247,14 @@ Context {Omega : Type} (E : (Omega -> R) -> R) (w0 : Omega).
 Hypothesis HE : expectation E.
 Notation valid := (RulesOk.valid E w0).
 
-Lemma from_in : forall A (field : state -> list A) s l a r, from field s l = Some (a, r) ->
-  In a (field s).
-Proof.
-  intros A field s l a r H. unfold from in H. destruct l as [|x l]; [discriminate|].
-  destruct (nth_error (field s) (N.to_nat x)) eqn:Q; [|discriminate]. injection H as <- <-.
-  now apply (nth_error_In _ (N.to_nat x)).
-Qed.
+Definition sound (s : state) : Prop :=
+  Forall valid (theorems s) /\ forall p fe, In (Some p) (said s) -> holds E w0 fe p e0.
+
 Lemma h_valid : forall s l t r, Forall valid (theorems s) -> h_ s l = Some (t, r) -> valid t.
 Proof.
-  intros s l t r V H. apply from_in in H. rewrite Forall_forall in V. auto.
+  intros s l t r V H. unfold h_ in H. destruct l as [|x l]; [discriminate|].
+  destruct (nth_error (theorems s) (N.to_nat x)) eqn:Q; [|discriminate]. injection H as <- <-.
+  apply nth_error_In in Q. rewrite Forall_forall in V. auto.
 Qed.
 Lemma list_valid : forall s l ts r, Forall valid (theorems s) -> list_ h_ s l = Some (ts, r) ->
   Forall valid ts.
@@ -272,30 +303,39 @@ Proof.
   | by_rule block_forall_ok | by_rule finite_ok | by_rule decide_ok | by_rule restate_ok ].
 Qed.
 
-Lemma step_valid : forall op s l s' r, Forall valid (theorems s) -> step op s l = Some (s', r) ->
-  Forall valid (theorems s').
+Lemma step_sound : forall op s l s' r, sound s -> step op s l = Some (s', r) -> sound s'.
 Proof.
-  intros op s l s' r V H. unfold step in H. destruct (op <? 30)%N; [|destruct (op <? 50)%N].
-  - destruct (term_node op s l) as [[t r']|]; [|discriminate]. injection H as <- _. exact V.
-  - destruct (formula_node op s l) as [[t r']|]; [|discriminate]. injection H as <- _. exact V.
-  - destruct (rule op s l) as [[[t|] r']|] eqn:Q; try discriminate. injection H as <- _.
-    constructor; [|exact V]. exact (rule_valid op s l t r' V Q).
+  intros op s l s' r [V S] H. unfold step in H.
+  destruct (op <? 30)%N; [|destruct (op <? 49)%N; [|destruct (op =? 49)%N]].
+  - destruct (term_node op s l) as [[t r']|]; [|discriminate]. injection H as <- _. now split.
+  - destruct (formula_node op s l) as [[t r']|]; [|discriminate]. injection H as <- _. now split.
+  - injection H as <- _. split; [constructor|]. intros p fe [Q|Q]; [|now apply S].
+    unfold conclusion in Q. destruct (failed s); [discriminate|].
+    destruct (theorems s) as [|[[|h hs] q] ts]; try discriminate. injection Q as ->.
+    inversion V as [|? ? Vq]; subst. apply Vq. intros h I. contradiction.
+  - destruct (rule op s l) as [[o r']|] eqn:Q; [|discriminate]. injection H as <- _.
+    split; [|exact S]. constructor; [|exact V]. destruct o as [t|].
+    + exact (rule_valid op s l t r' V Q).
+    + intros fe _. exact Logic.I.
 Qed.
 
-Lemma steps_valid : forall f s l, Forall valid (theorems s) -> Forall valid (theorems (fst (steps f s l))).
+Lemma steps_sound : forall f s l, sound s -> sound (fst (steps f s l)).
 Proof.
   induction f as [|x f IH]; intros s l V; [exact V|]. cbn [steps].
   destruct l as [|op r]; [exact V|]. destruct (step op s r) as [[s' r']|] eqn:Q; [|exact V].
-  apply IH. exact (step_valid op s r s' r' V Q).
+  apply IH. exact (step_sound op s r s' r' V Q).
 Qed.
 
-Lemma replay_ok : forall b p fe, replay b = Some p -> holds E w0 fe p e0.
+(** What the log k has shown; nothing if there is no such log, or a step of it was refused *)
+Definition says (l : list (option fm)) (k : nat) : fm :=
+  match nth_error l k with Some (Some p) => p | _ => FTrue end.
+Lemma replay_ok : forall b l k fe, replay b = l -> holds E w0 fe (says l k) e0.
 Proof.
-  intros b p fe H. unfold replay in H.
-  pose proof (steps_valid (numbers (unblob b) 0) start (numbers (unblob b) 0) (Forall_nil _)) as V.
-  destruct (steps (numbers (unblob b) 0) start (numbers (unblob b) 0)) as [s r]. cbn [fst] in V.
-  destruct r; [|discriminate]. destruct (theorems s) as [|[[|h hs] q] ts]; try discriminate.
-  injection H as <-. inversion V as [|? ? Vq]; subst. apply Vq. intros h I. contradiction.
+  intros b l k fe <-. unfold says. destruct (nth_error (replay b) k) as [[p|]|] eqn:Q;
+    [|exact Logic.I..].
+  apply nth_error_In, in_rev in Q.
+  apply (steps_sound (text_of b) start (text_of b)); [|exact Q].
+  split; [constructor|]. intros q fe' [].
 Qed.
 End Sound.
 
@@ -308,13 +348,13 @@ Definition truth_of_means (p : fm) : Prop :=
   forall (Omega : Type) (E : (Omega -> R) -> R), expectation E ->
   forall w : Omega, holds E w nothing_free p e0.
 
-Lemma truth_ok : forall b p, replay b = Some p -> truth p.
+Lemma truth_ok : forall b l, replay b = l -> forall k, truth (says l k).
 Proof.
-  intros b p H. apply (replay_ok (fun X : unit -> R => X tt) tt) with (b := b); [|exact H].
+  intros b l H k. apply (replay_ok (fun X : unit -> R => X tt) tt) with (b := b); [|exact H].
   split; [reflexivity|reflexivity].
 Qed.
-Lemma means_ok : forall b p, replay b = Some p -> truth_of_means p.
-Proof. intros b p H Omega E HE w. now apply (replay_ok E w HE b). Qed.
+Lemma means_ok : forall b l, replay b = l -> forall k, truth_of_means (says l k).
+Proof. intros b l H k Omega E HE w. now apply (replay_ok E w HE b). Qed.
 Lemma outcome : forall (Omega : Type) (E : (Omega -> R) -> R), expectation E -> exists w : Omega, True.
 Proof.
   intros Omega E [L One]. apply Classical_Prop.NNPP. intros N.
@@ -327,5 +367,10 @@ Proof.
   destruct N. now exists w.
 Qed.
 
-(** What a log says, where it has been replayed *)
-Definition said (o : option fm) : fm := match o with Some p => p | None => FFalse end.
+(** Of a statement with an expectation, which gives an outcome to read the rest at *)
+Ltac of_means r k :=
+  match goal with |- _ /\ _ => split | _ => idtac end;
+  let Omega := fresh in let E := fresh in let HE := fresh in let w := fresh in let H := fresh in
+  intros Omega E HE; destruct (outcome Omega E HE) as [w _];
+  pose proof (means_ok _ _ r k Omega E HE w) as H; hnf in H;
+  first [exact H | exact (proj1 H) | exact (proj2 H)].
