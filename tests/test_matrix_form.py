@@ -37,7 +37,7 @@ a, b, c = index("a", d), index("b", d), index("c", d)
 A, B, V = tensor("A", n, m), tensor("B", n, m), tensor("V", m, d)
 W, J = tensor("W", d, d), tensor("J", d, d)
 x, y, g, z = tensor("x", d), tensor("y", d), tensor("g", d), tensor("z", m)
-O = tensor("O", n, d)
+O, K = tensor("O", n, d), tensor("K'", n, d)
 delta = sp.KroneckerDelta
 f = VectorFunction("f", d, d)
 
@@ -57,6 +57,7 @@ SHOWN = {
     "O = A V": forall(t, forall(a, equal(O[t, a], total(A[t, s] * V[s, a], s)))),
     "Aᵀ O = V": forall(s, forall(a, equal(total(A[t, s] * O[t, a], t), V[s, a]))),
     "W x = y": forall(a, equal(total(W[a, b] * x[b], b), y[a])),
+    "(K′)ᵀ K′ = J": forall(a, forall(b, equal(total(K[t, a] * K[t, b], t), J[a, b]))),
     "Wᵀ x = y": forall(a, equal(total(W[b, a] * x[b], b), y[a])),
     "xᵀ y = 0": equal(total(x[a] * y[a], a), 0),
     "‖x‖² = 1": equal(total(x[a] ** 2, a), 1),

@@ -95,7 +95,8 @@ class Printer:
 
     def _raised(self, a: Form) -> str:
         text = self._at(a, _ATOM)
-        return latex.fenced(text) if "^" in text and not text.endswith(")") else text
+        raised = "^" in text or "'" in text  # TeX takes a prime for an exponent, too
+        return latex.fenced(text) if raised and not text.endswith(")") else text
 
     def _sum(self, parts: Sequence[Form]) -> str:
         out = ""
