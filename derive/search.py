@@ -15,6 +15,7 @@ from functools import cache
 from itertools import permutations
 from typing import Final
 
+from derive import opaque
 from derive.kernel import terms as T
 from derive.kernel.normal import (
     Monomial,
@@ -46,6 +47,9 @@ def equation(
 ) -> Theorem:
     """A proof of ``a = b`` from equations (possibly under quantifiers) and facts."""
     goal = T.eq(a, b)
+    theorem = _with_opaque_parts(goal, using)
+    if theorem is not None:
+        return theorem
     if a is b or not facts:
         return _equation(goal, using, ())
     try:
@@ -54,6 +58,13 @@ def equation(
         pass
     theorem = _equation(goal, using, facts)
     return _without_spare_facts(goal, theorem, facts)
+
+
+def _with_opaque_parts(goal: Term, using: Sequence[Theorem]) -> Theorem | None:
+    try:
+        return opaque.proved(goal, using, lambda g, u: _equation(g, u, ()))
+    except (NotFound, KernelError):
+        return None
 
 
 def _equation(goal: Term, using: Sequence[Theorem], facts: Sequence[Theorem]) -> Theorem:
@@ -91,8 +102,16 @@ def combination(
     goal: Term, equations: Sequence[Theorem], items: tuple[Item, ...], facts: Sequence[Theorem]
 ) -> Theorem:
     """The goal from given cofactors, with as few of the facts as it takes."""
-    try:
+
+    def combined(goal: Term, equations: Sequence[Theorem]) -> Theorem:
         return infer("linear-combination", equations, goal, len(equations), items)
+
+    try:
+        return opaque.proved(goal, equations, combined) or combined(goal, equations)
+    except KernelError:
+        pass
+    try:
+        return combined(goal, equations)
     except KernelError:
         premises = [*equations, *facts]
     theorem = infer("linear-combination", premises, goal, len(equations), items)

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from derive import search
 from derive.claim import Claim, Correction, Example, Mutation, Notation
 from derive.claims import INTERVIEW
 from derive.kernel import terms as T
-from derive.kernel.rules import Item, Theorem, infer
+from derive.kernel.rules import Item, Theorem
 from derive.language import (
     GradientIs,
     both,
@@ -266,10 +267,9 @@ def summed_over_output(
     whole = p.gradient(goal)
     middle = p.term(total(times(G[t, e], slope), t, e, s))
     each = Item(((0, indices),), p.term(G[t, e]), indices)
-    collected = infer(
-        "linear-combination", [p.for_all(equation, t, e, s)],
-        T.eq(p.partial(whole, *at), middle), 1, (each,),
-    )  # fmt: skip
+    collected = search.combination(
+        T.eq(p.partial(whole, *at), middle), [p.for_all(equation, t, e, s)], (each,), ()
+    )
     regrouped = p.equal(middle, result, scores, show=False)
     return whole, p.equal(p.partial(whole, *at), result, (1, collected), (1, regrouped), show=False)
 
