@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from derive.certify.deep import ZERO, Deep, Node, Symbols, Unsupported, value
+from derive.certify.deep import ZERO, Deep, Node, Symbols, Unsupported, node, value
 from derive.kernel import terms as T
 from derive.kernel.log import read_argument, read_terms
 from derive.kernel.rules import Item
@@ -185,6 +185,37 @@ def _kind(v: Term) -> int:
     return ("real", "int", "nat", "dim", "fin").index(v.data[1])
 
 
+@dataclass(frozen=True)
+class Stated:
+    """Roots of a log that are stated together, and the symbols that are free in them."""
+
+    roots: Sequence[Term]
+    frees: Sequence[Free]
+
+
+def _by_premise(formulas: Sequence[Node]) -> list[tuple[Node | None, list[Node]]]:
+    """Different formulas; implications with one premise together."""
+    groups: dict[int, tuple[Node | None, list[Node]]] = {}
+    for p in {id(p): p for p in formulas}.values():
+        premise = p[1] if p[0] == "FImp" else None
+        groups.setdefault(id(p if premise is None else premise), (premise, []))[1].append(p)
+    return list(groups.values())
+
+
+def _conjunction(formulas: Sequence[Node]) -> Node:
+    """The conjunction of different formulas, with each common premise once."""
+    parts = []
+    for premise, members in _by_premise(formulas):
+        if premise is None or len(members) == 1:
+            parts.append(members[0])
+        else:
+            parts.append(node("FImp", premise, _conjunction([p[2] for p in members])))
+    *init, out = parts
+    for p in reversed(init):
+        out = node("FAnd", p, out)
+    return out
+
+
 class Log:
     """One proof log of the kernel, step by step."""
 
@@ -199,7 +230,8 @@ class Log:
         }
         self.deep = Deep(Symbols()) if deep is None else deep
         self.symbols = self.deep.symbols
-        self.frees = frees(self.deep, self.roots)
+        self.statement = Stated([self.roots[0]], frees(self.deep, self.roots[:1]))
+        self.conditions = self._grouped(self.roots[1:])
 
     def _conclusion(self, k: int) -> Term:
         return self.terms[self.steps[k]["conclusion"]]
@@ -211,14 +243,28 @@ class Log:
         w.end()
         return text(w.numbers)
 
+    def _grouped(self, roots: Sequence[Term]) -> list[Stated]:
+        """What the conditions that are stated together need; under the same indices, as the range
+        of an index may be empty."""
+        groups: dict[tuple[Term | Head, ...], list[Term]] = {}
+        for root in roots:
+            indices = [f.symbol for f in frees(self.deep, [root]) if f.range == ("QNum", 4)]
+            groups.setdefault(tuple(indices), []).append(root)
+        return [Stated(group, frees(self.deep, group)) for group in groups.values()]
+
+    def formula(self, stated: Stated) -> Node:
+        """The conjunction of the roots, each premise once: p -> q, p -> r as p -> q and r."""
+        return _conjunction(list(map(self.deep, stated.roots)))
+
     def encode(self, w: Writer) -> None:
-        """Write the whole proof; its last step is the conjunction of the closed roots."""
+        """Write the whole proof; its last step is the conjunction of what is stated."""
         for step in self.steps:
             self._step(w, step)
+        made = dict(zip(map(self.deep, self.roots), self._root_steps, strict=True))
         closed = []
-        for r, root in zip(self._root_steps, self.roots, strict=True):
-            at = r
-            for f in reversed(frees(self.deep, [root])):
+        for stated in (self.statement, *self.conditions):
+            at = self._together(w, [(self.deep(r), made[self.deep(r)]) for r in stated.roots])
+            for f in reversed(stated.frees):
                 at = w.step(
                     _CODE["generalise"],
                     [w.theorem(at), _RANGES[f.range[0]], f.range[1],
@@ -227,6 +273,25 @@ class Log:
             closed.append(at)
         if len(closed) != 1 or closed[0] != w.theorems - 1:
             w.step(_CODE["conj"], [len(closed), *map(w.theorem, closed)])
+
+    def _together(self, w: Writer, proved: Sequence[tuple[Node, int]]) -> int:
+        """From theorems for the formulas, one for their conjunction as `_conjunction` forms it."""
+        theorems = {id(p): k for p, k in reversed(proved)}
+        parts = []
+        for premise, members in _by_premise([p for p, _ in proved]):
+            if premise is None or len(members) == 1:
+                parts.append(theorems[id(members[0])])
+                continue
+            assumed = w.step(_CODE["assume"], [w.formula(premise)])
+            inner = []
+            for p in members:
+                both = [w.theorem(theorems[id(p)]), w.theorem(assumed)]
+                inner.append((p[2], w.step(_CODE["modus-ponens"], both)))
+            k = self._together(w, inner)
+            parts.append(w.step(_CODE["discharge"], [w.theorem(k), w.formula(premise)]))
+        if len(parts) == 1:
+            return parts[0]
+        return w.step(_CODE["conj"], [len(parts), *map(w.theorem, parts)])
 
     def _step(self, w: Writer, step: Any) -> None:
         rule, premises = step["rule"], step["premises"]

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from derive.certify.deep import Deep, Symbols, Unsupported
-from derive.certify.encode import Free, Log, Writer, frees, text
-from derive.certify.spec import Printer, identifier, symbol_names
+from derive.certify.encode import Log, Writer, text
+from derive.certify.shared import Shared
+from derive.certify.spec import HEADER, identifier, wrapped
 
 #: The hand-written part, in the order of compilation.
 LIBRARY: Final = (
@@ -31,8 +32,10 @@ class Certificate:
     claim: str
     kind: str
     name: str
-    statement: str
-    defined: str
+    statement: str = ""
+    defined: str = ""
+    #: names of the definitions of premises that the statements use
+    premises: tuple[str, ...] = ()
     means: bool = False
     reason: str = ""
     part: int = 0
@@ -45,6 +48,7 @@ class Project:
 
     certificates: list[Certificate] = field(default_factory=list)
     comments: dict[str, str] = field(default_factory=dict)
+    shared: Shared = field(default_factory=lambda: Shared([], set()))
     texts: list[str] = field(default_factory=lambda: [""] * PARTS)
 
     def of_part(self, part: int) -> list[Certificate]:
@@ -59,19 +63,23 @@ def build(claims: Sequence[tuple[str, str, Sequence[Any]]]) -> Project:
     project = Project()
     used: set[str] = set()
     deep = Deep(Symbols())
-    writers = [Writer() for _ in range(PARTS)]
     parts = _parts([log for _, _, logs in claims for log in logs])
+    made: list[tuple[Certificate, Log | None]] = []
     for claim, latex, logs in claims:
         project.comments[claim] = _comment(claim, latex)
         count: dict[str, int] = {}
         for log in logs:
             kind = log["kind"]
             count[kind] = count.get(kind, 0) + 1
-            name = _name(claim, kind, count[kind], used)
-            used |= {name, f"{name}_defined"}
-            made = Certificate(claim, kind, name, "", "", part=next(parts))
-            _fill(made, log, deep, writers[made.part])
-            project.certificates.append(made)
+            c = Certificate(claim, kind, _name(claim, kind, count[kind], used), part=next(parts))
+            used |= {c.name, f"{c.name}_defined"}
+            made.append((c, _read(c, log, deep)))
+    project.certificates = [c for c, _ in made]
+    readable = [(c, log) for c, log in made if log is not None]
+    project.shared = Shared([log for _, log in readable], used)
+    writers = [Writer() for _ in range(PARTS)]
+    for c, log in readable:
+        _fill(c, log, project.shared, writers[c.part])
     project.texts = [text(w.numbers) for w in writers]
     return project
 
@@ -85,30 +93,26 @@ def _parts(logs: Sequence[Any]) -> Iterator[int]:
         before += length
 
 
-def _fill(made: Certificate, data: Any, deep: Deep, writer: Writer) -> None:
+def _read(c: Certificate, data: Any, deep: Deep) -> Log | None:
     try:
-        log = Log(data, deep)
-        first, *rest = log.roots
-        made.statement = _printed(log, first)
-        made.defined = " /\\\n  ".join(f"({_printed(log, p)})" for p in rest) if rest else ""
-        made.means = _has_means(log)
+        return Log(data, deep)
     except Unsupported as error:
-        made.reason = str(error)
-        return
-    made.number = writer.logs
+        c.reason = str(error)
+        return None
+
+
+def _fill(c: Certificate, log: Log, shared: Shared, writer: Writer) -> None:
+    c.statement = shared.printed(log, log.statement)
+    defined = [shared.printed(log, stated) for stated in log.conditions]
+    c.defined = defined[0] if len(defined) == 1 else " /\\\n  ".join(f"({p})" for p in defined)
+    c.premises = shared.of(log)
+    c.means = _has_means(log)
+    c.number = writer.logs
     try:
         log.encode(writer)
     except Unsupported as error:
-        made.reason = str(error)
+        c.reason = str(error)
     writer.end()
-
-
-def _printed(log: Log, p: Any) -> str:
-    free: list[Free] = frees(log.deep, [p])
-    names = symbol_names(free)
-    numbers = [log.symbols.of(f.symbol) for f in free]
-    printer = Printer(dict(zip(numbers, names, strict=True)))
-    return printer.closed(free, numbers, log.deep(p))
 
 
 def _has_means(log: Log) -> bool:
@@ -121,8 +125,11 @@ def _name(claim: str, kind: str, k: int, used: set[str]) -> str:
 
 
 def _comment(claim: str, latex: str) -> str:
-    inner = latex.replace("(*", "( *").replace("*)", "* )").replace('"', "''")
-    return f"(** {claim}: {inner} *)"
+    """The LaTeX without what only makes space or is not needed, and what would end a comment."""
+    plain = re.sub(r" ?\\[,;:] ?|\\ +", " ", re.sub(r"\\(left|right)(?![a-z])", "", latex))
+    plain = " ".join(re.sub(r"([_^])\{(\w)\}", r"\1\2", plain).split())
+    inner = plain.replace("(*", "( *").replace("*)", "* )").replace('"', "''")
+    return "\n".join(wrapped(f"(** {claim}: {inner} *)"))
 
 
 # ---------------------------------------------------------------------------- sources
@@ -141,16 +148,16 @@ def write(project: Project, out: Path) -> None:
 
 
 def spec_source(project: Project) -> str:
-    lines = [
-        "(** What is claimed, generated from the claims.  A claim whose statement needs no further",
-        "    condition to be well defined has no [_defined]. *)",
-        "From Derive Require Import Prelude.",
-        "Open Scope R_scope.",
-    ]
-    last = ""
+    lines = [HEADER.rstrip("\n")]
+    last, known = "", set[str]()
     for c in project.certificates:
+        new = [name for name in c.premises if name not in known]
+        known.update(new)
+        if c.claim != last or new:
+            lines.append("")
+        lines += [project.shared.definitions[name] for name in new]
         if c.claim != last:
-            lines += ["", project.comments[c.claim]]
+            lines += [project.comments[c.claim]]
             last = c.claim
         if not c.statement:
             lines.append(f"(* {c.name}: {c.reason} *)")

@@ -1,50 +1,69 @@
-"""Statements in Coq's own notation, as a reader of ``Spec.v`` meets them."""
+"""Statements in the notation that ``Spec.v`` begins with."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, count
+from textwrap import wrap
 from typing import Any, Final
 
 from derive.certify.deep import Node
 from derive.certify.encode import Free
 from derive.kernel.terms import Term
 
+#: What ``Spec.v`` begins with.
+HEADER: Final = """\
+(** What is claimed, generated from the claims.  A claim whose statement needs no further
+    condition to be well defined has no [_defined]. *)
+From Derive Require Import Prelude.
+Open Scope R_scope.
+
+(** Functions of real numbers; tensors are such functions of their indices. *)
+Local Notation R1 := (R -> R).
+Local Notation R2 := (R -> R -> R).
+Local Notation R3 := (R -> R -> R -> R).
+Local Notation R4 := (R -> R -> R -> R -> R).
+(** For all sizes, natural numbers, integers, and for all or some integers 0 <= i < n *)
+Local Notation "'sizes' x .. y , p" :=
+  (forall x, is_size x -> .. (forall y, is_size y -> p) ..)
+  (at level 200, x binder, y binder, p at level 200).
+Local Notation "'nats' x .. y , p" := (forall x, is_nat x -> .. (forall y, is_nat y -> p) ..)
+  (at level 200, x binder, y binder, p at level 200).
+Local Notation "'ints' x .. y , p" := (forall x, is_int x -> .. (forall y, is_int y -> p) ..)
+  (at level 200, x binder, y binder, p at level 200).
+Local Notation "'each' i '<' n , p" := (forall i : R, is_index n i -> p)
+  (at level 200, i name, n at level 69, p at level 200).
+Local Notation "'some' i '<' n , p" := (exists i : R, is_index n i /\\ p)
+  (at level 200, i name, n at level 69, p at level 200).
+(** Sums, products and means over the integers 0 <= i < n; they end before + and -. *)
+Local Notation "'sum' i '<' n , b" := (Sum n (fun i => b))
+  (at level 45, i name, n at level 69, b at level 45, right associativity).
+Local Notation "'prod' i '<' n , b" := (Product n (fun i => b))
+  (at level 45, i name, n at level 69, b at level 45, right associativity).
+Local Notation "'mean' i '<' n , b" := (Sum n (fun i => b) / n)
+  (at level 45, i name, n at level 69, b at level 45, right associativity).
+"""
+WIDTH: Final = 98
 _KINDS: Final = ("", "is_int", "is_nat", "is_size", "is_index")
+_MANY: Final = ("", "ints", "nats", "sizes", "each")
 _FUNCTIONS: Final = ("sin", "cos", "exp", "ln", "sqrt", "Rabs", "floor")
-_TAKEN: Final = frozenset(
-    [
-        *(
-            "R",
-            "E",
-            "IZR",
-            "INR",
-            "PI",
-            "O",
-            "S",
-            "I",
-            "Q",
-            "N",
-            "Z",
-            "nat",
-            "unit",
-            "list",
-            "bool",
-        ),
-        *("Prop", "Set", "Type", "SProp", "forall", "exists", "fun", "let", "in", "if", "then"),
-        *("else", "match", "with", "end", "as", "at", "fix", "cofix", "return", "using", "where"),
-        *("sin", "cos", "exp", "ln", "sqrt", "Rabs", "Rmax", "Rmin", "floor", "modulo", "delta"),
-        *("power", "vector", "Sum", "Product", "Det", "count", "sum_to", "product_to", "is_int"),
-        *("is_nat", "is_size", "is_index", "gradient1", "gradient2", "gradient3", "gradient4"),
-        *("expectation", "Omega", "outcome"),
-    ]
-)
+_TAKEN: Final = frozenset((
+    "R", "E", "IZR", "INR", "PI", "O", "S", "I", "Q", "N", "Z", "nat", "unit", "list", "bool",
+    "Prop", "Set", "Type", "SProp", "forall", "exists", "fun", "let", "in", "if", "then", "else",
+    "match", "with", "end", "as", "at", "fix", "cofix", "return", "using", "where", "sin", "cos",
+    "exp", "ln", "sqrt", "Rabs", "Rmax", "Rmin", "floor", "modulo", "delta", "power", "vector",
+    "Sum", "Product", "Det", "count", "sum_to", "product_to", "det_to", "is_int", "is_nat",
+    "is_size", "is_index", "gradient1", "gradient2", "gradient3", "gradient4", "expectation",
+    "Omega", "outcome", "R1", "R2", "R3", "R4", "sizes", "nats", "ints", "each", "some", "sum",
+    "prod", "mean",
+))  # fmt: skip
 #: precedence: what binds tighter than the context is written without brackets
 _ATOM: Final = 10
 _POWER: Final = 30
 _UNARY: Final = 35
 _TIMES: Final = 40
+_SUM: Final = 45
 _PLUS: Final = 50
 _REL: Final = 70
 _NOT: Final = 75
@@ -67,30 +86,72 @@ def identifier(text: str, used: Iterable[str]) -> str:
 
 
 class Printer:
-    """Prints deep nodes; `names` are those of the free symbols by number."""
+    """Prints deep nodes; `names` are those of the free symbols by number.
 
-    def __init__(self, names: dict[int, str]) -> None:
+    `shared` gives, for a premise that has a definition of its own, the name of that and the numbers
+    of its parameters.
+    """
+
+    def __init__(
+        self, names: dict[int, str], shared: Mapping[int, tuple[str, Sequence[int]]] | None = None
+    ) -> None:
         self.names = names
+        self.shared = shared or {}
         self._used = frozenset({*names.values(), *_TAKEN})
 
     # ------------------------------------------------------------------ statements
 
     def closed(self, frees: Sequence[Free], numbers: Sequence[int], body: Node) -> str:
-        """The formula under quantifiers for its free symbols."""
-        out, scope = [], [self.names[k] for k in numbers]
-        for f, name in zip(frees, scope, strict=True):
-            out.append(self._binder("forall", f.range, name, self.term(f.size, (), _ATOM)))
-        return "\n  ".join([*out, self.formula(body, (), _ALL)])
+        """The formula under quantifiers for its free symbols, a line for each premise."""
+        lines = self._quantifiers(frees, [self.names[k] for k in numbers])
+        while body[0] == "FImp":
+            lines.append(f"{self.premise(body[1])} ->")
+            body = body[2]
+        lines.append(self.formula(body, (), _ALL))
+        return "\n  ".join(line for text in lines for line in wrapped(text))
+
+    def premise(self, p: Node) -> str:
+        """A formula left of an arrow, by its own definition if it has one."""
+        found = self.shared.get(id(p))
+        if found is None:
+            return self.formula(p, (), _IMP - 1)
+        name, numbers = found
+        return " ".join([name, *(self.names[k] for k in numbers)])
+
+    def parameters(self, frees: Sequence[Free], names: Sequence[str]) -> str:
+        """The symbols as parameters of a definition, with their types."""
+        groups: list[tuple[str, list[str]]] = []
+        for f, name in zip(frees, names, strict=True):
+            _append(groups, _type(*f.range), name)
+        return " ".join(f"({' '.join(of)} : {kind})" for kind, of in groups)
+
+    def _quantifiers(self, frees: Sequence[Free], names: Sequence[str]) -> list[str]:
+        """Symbols of one kind together; an index needs its size before it."""
+        groups: list[tuple[str, list[str]]] = []
+        for f, name in zip(frees, names, strict=True):
+            kind, k = f.range
+            if kind == "QNum" and k == 4:
+                groups.append((f"each {name} < {self.term(f.size, (), _PLUS)}", []))
+            elif kind == "QNum" and k:
+                _append(groups, _MANY[k], name)
+            else:
+                _append(groups, f"forall : {_type(kind, k)}", name)
+        out = []
+        for head, of in groups:
+            word, _, kind = head.partition(" : ")
+            many = f"{word} {' '.join(of)} : {kind}" if kind else " ".join([word, *of])
+            out.append(f"{many},")
+        return [" ".join(out)] if out else []
 
     def _binder(self, word: str, over: tuple[str, int], name: str, size: str) -> str:
         kind, k = over
-        if kind != "QNum":
-            return f"{word} {name} : {_type(kind, k)},"
-        head = f"{word} {name} : R,"
-        if not _KINDS[k]:
-            return head
-        member = f"{_KINDS[k]} {size} {name}" if k == 4 else f"{_KINDS[k]} {name}"
-        return f"{head} {member} {'->' if word == 'forall' else '/' + chr(92)}"
+        if kind == "QNum" and k == 4:
+            return f"{'each' if word == 'forall' else 'some'} {name} < {size},"
+        if kind == "QNum" and k:
+            if word == "forall":
+                return f"{_MANY[k]} {name},"
+            return f"exists {name} : R, {_KINDS[k]} {name} /\\"
+        return f"{word} {name} : {_type(kind, k)},"
 
     # ------------------------------------------------------------------ formulas
 
@@ -109,7 +170,8 @@ class Printer:
             case "FOr":
                 return self._right(data, "\\/", bound, outer, _OR)
             case "FImp":
-                return self._right(data, "->", bound, outer, _IMP)
+                left = self.formula(data[0], bound, _IMP - 1) if bound else self.premise(data[0])
+                return _wrap(f"{left} -> {self.formula(data[1], bound, _ALL)}", _IMP, outer)
             case "FNot" if data[0][0] == "FEq":
                 return self._infix(data[0][1:], "<>", bound, outer, _REL)
             case "FNot":
@@ -138,12 +200,9 @@ class Printer:
         kind, k = str(over[0]), int(over[1])
         name = self._fresh(bound, "T" if kind == "QTen" else "i" if k == 4 else "x")
         word = "forall" if op == "FAll" else "exists"
-        head = self._binder(
-            word, (str(over[0]), int(over[1])), name, self.term(size, bound, _ATOM - 1)
-        )
-        limited = kind == "QNum" and _KINDS[k]
-        level = (_IMP if word == "forall" else _AND) if limited else _ALL
-        return _wrap(f"{head} {self.formula(body, (*bound, name), level)}", _ALL, outer)
+        head = self._binder(word, (kind, k), name, self.term(size, bound, _PLUS))
+        inside = _AND if kind == "QNum" and 0 < k < 4 and op == "FEx" else _ALL
+        return _wrap(f"{head} {self.formula(body, (*bound, name), inside)}", _ALL, outer)
 
     def _gradient(self, r: int, data: Sequence[Node], bound: tuple[str, ...], outer: int) -> str:
         sizes, (function, point, partials) = data[:r], data[r:]
@@ -175,6 +234,8 @@ class Printer:
                 return self._binary((data[0], data[1][1]), "-", bound, outer, _PLUS)
             case "Add":
                 return self._binary(data, "+", bound, outer, _PLUS)
+            case "Mul" if data[1][0] == "Inv" and data[0][0] == "TSum" and data[0][1] is data[1][1]:
+                return self._over("mean", data[0][1:], bound, outer)
             case "Mul" if data[1][0] == "Inv":
                 return self._binary((data[0], data[1][1]), "/", bound, outer, _TIMES)
             case "Mul":
@@ -187,6 +248,8 @@ class Printer:
                 return _wrap(f"{self.term(data[0], bound, _POWER - 1)} ^ {data[1]}", _POWER, outer)
             case "Val":
                 return self._application(data[0], bound, outer)
+            case "TSum" | "TProd":
+                return self._over("sum" if op == "TSum" else "prod", data, bound, outer)
             case _:
                 return _wrap(self._call(op, data, bound), _ATOM, outer)
 
@@ -200,6 +263,12 @@ class Printer:
         a, b = (self.term(parts[0], bound, level), self.term(parts[1], bound, level - 1))
         return _wrap(f"{a} {sign} {b}", level, outer)
 
+    def _over(self, word: str, data: Sequence[Node], bound: tuple[str, ...], outer: int) -> str:
+        size, body = data
+        i = self._fresh(bound, "i")
+        inner = self.term(body, (*bound, i), _SUM)
+        return _wrap(f"{word} {i} < {self.term(size, bound, _PLUS)}, {inner}", _SUM, outer)
+
     def _call(self, op: str, data: Sequence[Any], bound: tuple[str, ...]) -> str:
         tight = _ATOM - 1
         if op == "Fn":
@@ -207,12 +276,6 @@ class Printer:
         names = {"Max": "Rmax", "Min": "Rmin", "RPow": "power", "Delta": "delta"}
         if op in names:
             return f"{names[op]} {' '.join(self.term(d, bound, tight) for d in data)}"
-        if op in ("TSum", "TProd"):
-            size, body = data
-            i = self._fresh(bound, "i")
-            word = "Sum" if op == "TSum" else "Product"
-            inner = self.term(body, (*bound, i), _ALL)
-            return f"{word} {self.term(size, bound, tight)} (fun {i} => {inner})"
         if op == "TDet":
             size, (_, (_, entries)) = data
             i = self._fresh(bound, "i")
@@ -249,12 +312,27 @@ def _wrap(text: str, level: int, outer: int) -> str:
     return text if level <= outer else f"({text})"
 
 
+def _append(groups: list[tuple[str, list[str]]], head: str, name: str) -> None:
+    """Add a name to the last group if it is of the same head, otherwise to a new one."""
+    if groups and groups[-1][0] == head and groups[-1][1]:
+        groups[-1][1].append(name)
+    else:
+        groups.append((head, [name]))
+
+
 def _type(kind: str, k: int) -> str:
-    if kind == "QTen":
-        return " -> ".join(["R"] * (k + 1))
+    if kind in ("QNum", "QTen"):
+        return f"R{k}" if kind == "QTen" and k else "R"
     if kind == "QFun":
-        return " -> ".join([*["R"] * (k + 1), "(R -> R)", "R"])
-    return " -> ".join(["Omega", *["R"] * (k + 1)])
+        return " -> ".join([*["R"] * (k + 1), "R1", "R"])
+    return f"Omega -> R{k}" if k else "Omega -> R"
+
+
+def wrapped(text: str) -> list[str]:
+    """Lines of a limited width; what does not begin a line is indented."""
+    if len(text) <= WIDTH:
+        return [text]
+    return wrap(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def symbol_names(frees: Sequence[Free]) -> list[str]:

@@ -1,48 +1,101 @@
 """A second reader of ``Spec.v``: it makes kernel formulas of the text, for comparison.
 
-Written apart from the printer, from Coq's grammar: precedences, applications, binders.
+Written apart from the printer, from Coq's grammar and the notations at the top of that file:
+precedences, applications, binders, definitions of premises.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from derive.kernel import terms as T
 from derive.kernel.terms import Head, Term
 
-_TOKEN = re.compile(
-    r"\s*(forall|exists|fun|/\\|\\/|->|=>|<>|<=|[A-Za-z_][A-Za-z_0-9']*|[0-9]+|[-+*/^()=<~:,])"
-)
+_TOKEN = re.compile(r"\s*(/\\|\\/|->|=>|<>|<=|[A-Za-z_][A-Za-z_0-9']*|[0-9]+|[-+*/^()=<~:,])")
 _FUNCTIONS = {
     "sin": "sin", "cos": "cos", "exp": "exp", "ln": "log", "sqrt": "sqrt", "Rabs": "abs",
     "floor": "floor",
 }  # fmt: skip
-_SORTS = {"is_int": "int", "is_nat": "nat", "is_size": "dim", "is_index": "fin"}
+_MANY = {"sizes": "dim", "nats": "nat", "ints": "int"}
+_SORTS = {"is_int": "int", "is_nat": "nat", "is_size": "dim"}
+_BINDERS = ("forall", "exists", "each", "some", *_MANY)
+_DEFINITION = re.compile(
+    r"Definition (\S+)([^=]*) : Prop :=\n(.*?)\.\n(?=Definition|\n|\Z|\(\*)", re.S
+)
+
+
+def definitions(source: str) -> dict[str, tuple[list[str], str]]:
+    """The definitions of a file: the names of the parameters, and the text."""
+    return {
+        name: (re.findall(r"[^\s():]+(?=[^():]*:)", parameters), body)
+        for name, parameters, body in _DEFINITION.findall(source)
+    }
+
+
+class Misread(Exception):
+    """The text does not go on as a reading of it needs."""
 
 
 class Reader:
-    def __init__(self, text: str, names: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        text: str,
+        names: dict[str, Any],
+        known: dict[str, tuple[list[str], str]] | None = None,
+    ) -> None:
         """`names` gives, for the free names, a variable or a head of the kernel."""
         self.tokens = _TOKEN.findall(text)
         assert "".join(self.tokens) == re.sub(r"\s", "", text)
         self.at = 0
         self.scope = dict(names)
+        self.known = known or {}
 
     def peek(self, k: int = 0) -> str:
         return self.tokens[self.at + k] if self.at + k < len(self.tokens) else ""
 
     def take(self, wanted: str = "") -> str:
         token = self.peek()
-        assert token
-        assert wanted in ("", token), (wanted, self.tokens[self.at : self.at + 8])
+        if not token or wanted not in ("", token):
+            raise Misread(wanted, self.tokens[self.at : self.at + 8])
         self.at += 1
         return token
 
     def whole(self) -> Term:
         p = self.formula()
-        assert not self.peek()
+        assert not self.peek(), self.tokens[self.at :]
         return p
+
+    def closed(self, symbols: Sequence[Term | Head]) -> Term:
+        """A formula under quantifiers for these symbols, in this order."""
+        if [self.peek(k) for k in range(3)] == ["forall", "(", "Omega"]:
+            while self.take() != "expectation":
+                pass
+            self.take("E")
+            self.take("->")
+        todo = list(symbols)
+        while todo:
+            word = self.take()
+            if word == "each":
+                name, s = self.take(), todo.pop(0)
+                self.take("<")
+                assert isinstance(s, Term)
+                assert s.data[1] == "fin"
+                assert flat(self.sum()) is flat(s.children[0])
+                self.scope[name] = s
+                self.take(",")
+                continue
+            names = [self.take()]
+            while self.peek() not in (":", ","):
+                names.append(self.take())
+            kind = self.type() if word == "forall" else _MANY[word]
+            for name in names:
+                s = todo.pop(0)
+                assert _kind(s) == kind, (name, s, kind)
+                self.scope[name] = s
+            self.take(",")
+        return self.formula()
 
     # formulas: ->, \/, /\, ~, relations
 
@@ -72,21 +125,32 @@ class Reader:
         if token == "~":
             self.take()
             return T.negate(self.denial())
-        if token in ("forall", "exists"):
+        if token in _BINDERS:
             return self.quantified()
         if token in ("True", "False"):
             return T.TRUE if self.take() == "True" else T.FALSE
         if token == "is_int":
             self.take()
             return T.isint(self.atom())
+        if token in self.known:
+            return self.defined()
         if re.fullmatch("gradient[1234]", token):
             return self.gradient(int(self.take()[-1]))
-        if token == "(" and self.is_formula():
-            self.take("(")
-            p = self.formula()
-            self.take(")")
-            return p
-        a, sign, b = self.sum(), self.take(), self.sum()
+        start = self.at
+        try:
+            return self.relation()
+        except Misread:
+            self.at = start
+        self.take("(")
+        p = self.formula()
+        self.take(")")
+        return p
+
+    def relation(self) -> Term:
+        a, sign = self.sum(), self.take()
+        if sign not in ("=", "<>", "<=", "<"):
+            raise Misread(sign)
+        b = self.sum()
         match sign:
             case "=":
                 return T.eq(a, b)
@@ -94,68 +158,56 @@ class Reader:
                 return T.negate(T.eq(a, b))
             case "<=":
                 return T.le(a, b)
-        assert sign == "<"
         return T.lt(a, b)
 
-    def is_formula(self) -> bool:
-        """Whether the bracket here is closed over a relation or a connective."""
-        depth, k = 0, self.at
-        while True:
-            token = self.tokens[k]
-            depth += (token == "(") - (token == ")")
-            k += 1
-            if depth == 0:
-                break
-            if depth == 1 and token in ("=", "<>", "<=", "<", "/\\", "\\/", "->", "~", "forall",
-                                        "exists", "is_int", "True", "False"):  # fmt: skip
-                return True
-            if depth == 1 and token.startswith("gradient"):
-                return True
-            if depth > 1 and k == self.at + 2 and token == "(":
-                return self._inner()
-        return False
-
-    def _inner(self) -> bool:
-        """A bracket directly inside a bracket: a relation may follow behind it."""
-        depth, k = 0, self.at
-        while True:
-            token = self.tokens[k]
-            depth += (token == "(") - (token == ")")
-            if depth == 0:
-                return False
-            if depth == 1 and token in ("=", "<>", "<=", "<", "/\\", "\\/", "->"):
-                return True
-            k += 1
+    def defined(self) -> Term:
+        parameters, body = self.known[self.take()]
+        return Reader(body, {p: self.scope[self.take()] for p in parameters}, self.known).whole()
 
     def quantified(self) -> Term:
         word, name = self.take(), self.take()
-        self.take(":")
-        arity = self.type()
+        if word in ("each", "some"):
+            self.take("<")
+            size = self.sum()
+            self.take(",")
+            return self.over(word == "each", name, T.var(f"?{self.at}", "fin", size))
+        if word in _MANY:
+            self.take(",")
+            return self.over(True, name, T.var(f"?{self.at}", _MANY[word]))
+        kind = self.type()
         self.take(",")
-        if arity > 0:
-            return self.over_tensors(word, name, arity)
-        sort, size = "real", None
-        if self.peek() in _SORTS and not (self.peek() == "is_int" and self.peek(1) != name):
+        if kind != "real":
+            return self.over_tensors(word, name, kind[1])
+        sort = "real"
+        if word == "exists" and self.peek() in _SORTS and self.peek(1) == name:
             sort = _SORTS[self.take()]
-            size = self.atom() if sort == "fin" else None
             self.take(name)
-            self.take("->" if word == "forall" else "/\\")
-        x = T.var(f"?{self.at}", sort, size) if size is None or not size.loose else None
-        assert x is not None
+            self.take("/\\")
+        return self.over(word == "forall", name, T.var(f"?{self.at}", sort))
+
+    def over(self, every: bool, name: str, x: Term) -> Term:
         before = self.scope.get(name)
         self.scope[name] = x
         body = self.formula()
         self.scope[name] = before
-        return (T.forall if word == "forall" else T.exists)(x, body)
+        return (T.forall if every else T.exists)(x, body)
 
-    def type(self) -> int:
-        arrows = 0
-        self.take("R")
+    def type(self) -> Any:
+        """A sort, or the shape of a head: random, the indices, functions of a vector."""
+        self.take(":")
+        parts = [self.take()]
         while self.peek() == "->":
             self.take()
-            self.take("R")
-            arrows += 1
-        return arrows
+            parts.append(self.take())
+        random = parts[0] == "Omega"
+        parts = parts[random:]
+        if parts == ["R"]:
+            return (True, 0, ()) if random else "real"
+        if len(parts) == 1:
+            return (random, int(parts[0].removeprefix("R")), ())
+        assert parts[-2:] == ["R1", "R"]
+        assert set(parts[:-2]) == {"R"}
+        return (random, len(parts) - 3, (1,))
 
     def over_tensors(self, word: str, name: str, arity: int) -> Term:
         fresh, before = f"?{self.at}", self.scope.get(name)
@@ -183,21 +235,37 @@ class Reader:
         self.take("fun")
         names = [self.take() for _ in sizes]
         self.take("=>")
+        body = self.under(names, sizes, self.sum)
+        self.take(")")
+        return body
+
+    def under(self, names: list[str], sizes: list[Term], read: Any) -> Term:
         xs = [T.var(f"?{self.at}_{k}", "fin", n) for k, n in enumerate(sizes)]
         before = dict(self.scope)
         self.scope.update(zip(names, xs, strict=True))
-        body = self.sum()
+        body = read()
         self.scope = before
-        self.take(")")
         return T.abstract(body, xs)
 
-    # terms: + -, * /, - and /, ^, applications
+    # terms: + -, sums and products over ranges, * /, - and /, ^, applications
 
     def sum(self) -> Term:
-        out = self.product()
+        out = self.range()
         while self.peek() in ("+", "-"):
-            out = T.add(out, self.product()) if self.take() == "+" else T.sub(out, self.product())
+            out = T.add(out, self.range()) if self.take() == "+" else T.sub(out, self.range())
         return out
+
+    def range(self) -> Term:
+        if self.peek() not in ("sum", "prod", "mean"):
+            return self.product()
+        word, name = self.take(), self.take()
+        self.take("<")
+        size = self.sum()
+        self.take(",")
+        body = self.under([name], [size], self.range)
+        if word == "mean":
+            return T.div(T.total(size, body), size)
+        return (T.total if word == "sum" else T.product)(size, body)
 
     def product(self) -> Term:
         out = self.unary()
@@ -232,11 +300,6 @@ class Reader:
             if token == "delta":
                 return T.delta(a, b)
             return T.fn({"Rmax": "max", "Rmin": "min", "power": "rpow"}[token], a, b)
-        if token in ("Sum", "Product"):
-            self.take()
-            size = self.atom()
-            body = self.entries([size])
-            return (T.total if token == "Sum" else T.product)(size, body)
         if token == "Det":
             self.take()
             size = self.atom()
@@ -284,7 +347,9 @@ class Reader:
             return T.num(int(token))
         if token == "PI":
             return T.PI
-        symbol = self.scope[token]
+        symbol = self.scope.get(token)
+        if symbol is None:
+            raise Misread(token)
         if isinstance(symbol, Head):
             self.at -= 1
             return self.applied(symbol)
@@ -295,7 +360,23 @@ class Reader:
         return x
 
 
+def _kind(s: Term | Head) -> Any:
+    if isinstance(s, Head):
+        return (s.random, s.scalars, s.arities)
+    return (True, 0, ()) if s.data[2] else s.data[1]
+
+
 # ---------------------------------------------------------------------------- comparison
+
+
+def cases(p: Term) -> set[tuple[Term, ...]]:
+    """What a formula says in its parts: premises, and what follows from them."""
+    if p.op == "and":
+        return {c for q in p.children for c in cases(q)}
+    if p.op == "imp":
+        premise, rest = p.children
+        return {(premise, *c) for c in cases(rest)}
+    return {(p,)}
 
 
 def flat(t: Term) -> Term:
