@@ -555,9 +555,10 @@ def _settled(patterns: Sequence[str], *, fresh: bool = False, **options: Any) ->
     with replay.Replay(replay.checkers_for(len(asked), jobs)) as checkers:
         checkers.send_kept(kept, asked)  # their work goes on while modules are loaded
         chosen = _kept_claims(kept, patterns, **options)
-        if chosen is None:
+        mistaken = _kept_mutations(chosen, checkers, **options)
+        if chosen is None or mistaken is None:
             return _results(_known(patterns, kept), store=kept, replay=checkers, **options)
-        results = _as_kept(kept, chosen, checkers, **options)
+        results = mistaken(_as_kept(kept, chosen, checkers, **options))
     if results is None:  # what is kept is damaged
         kept.entries = {}
         return _results(_known(patterns, kept), store=kept, **options)
@@ -574,13 +575,36 @@ def _known(patterns: Sequence[str], kept: Store) -> tuple[Claim, ...]:
 
 
 def _kept_claims(
-    kept: Store, patterns: Sequence[str], *, mutations: bool = False,
-    time_limit: float | None = None, **_: Any,
-) -> list[str] | None:  # fmt: skip
+    kept: Store, patterns: Sequence[str], *, time_limit: float | None = None, **_: Any
+) -> list[str] | None:
     """The claims that are meant, if nothing but what is kept under the seal is needed."""
     from derive import kept as recalled
 
-    return None if mutations or time_limit is not None else recalled.names(kept, patterns)
+    return None if time_limit is not None else recalled.names(kept, patterns)
+
+
+Attach = Callable[["list[Result] | None"], "list[Result] | None"]
+
+
+def _kept_mutations(
+    chosen: Sequence[str] | None, checkers: Replay, *, mutations: bool = False, seed: int = 0,
+    **_: Any,
+) -> Attach | None:  # fmt: skip
+    """What puts the kept mutations into the results, if they are asked for; None if some lack.
+
+    Their logs are given to the checkers meanwhile.
+    """
+    from derive import kept_mutations
+
+    if chosen is None or not mutations:
+        return lambda results: results
+    kept = kept_mutations.open_store(seed)
+    places = kept_mutations.send(kept, chosen, checkers)
+    if places is None:
+        return None
+    return lambda results: (
+        results and kept_mutations.attached(results, kept, places, checkers.answers(None))
+    )
 
 
 def _as_kept(
@@ -600,7 +624,7 @@ def _as_kept(
 def _results(
     claims: Sequence[Claim], *, mutations: bool = False, twins: bool = True, **options: Any
 ) -> list[Result]:
-    from derive import runner
+    from derive import kept_mutations, runner
     from derive.certify import record
     from derive.mutations import with_mutations
 
@@ -611,7 +635,10 @@ def _results(
         results = record.attached(runner.verify(claims, progress=progress, **options))
     if not mutations:
         return results
-    return with_mutations(results, claims, seed=options.get("seed", 0), jobs=jobs)
+    seed = options.get("seed", 0)
+    ours = options.get("store") is not None
+    kept = kept_mutations.open_store(seed) if ours else None
+    return with_mutations(results, claims, seed=seed, jobs=jobs, kept=kept)
 
 
 @contextlib.contextmanager

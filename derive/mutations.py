@@ -9,28 +9,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from derive import latex, runner
+from derive import kept_mutations, latex, runner
 from derive.catalogue import InputError
 from derive.claim import Claim, Given, Mutation
 from derive.convert import Converter
 from derive.result import MutationView, Result, Verdict
+from derive.store import Store
 from derive.verify import chain
 
 
 def with_mutations(
-    results: Sequence[Result], claims: Sequence[Claim], *, seed: int = 0, jobs: int = 1
+    results: Sequence[Result],
+    claims: Sequence[Claim],
+    *,
+    seed: int = 0,
+    jobs: int = 1,
+    kept: Store | None = None,
 ) -> list[Result]:
-    """The results of the claims, each with what became of the claim's mutations."""
+    """The results of the claims, each with what became of the claim's mutations.
+
+    `kept` keeps that for the next time.
+    """
     made = {c.id: made_for(c) for c in claims}
     mistaken = [
         as_claim(c, mutation, k) for c in claims for k, mutation in enumerate(made[c.id], start=1)
     ]
-    settled = iter(runner.verify(mistaken, seed=seed, jobs=jobs))
+    logs = Store(None, {})
+    settled = iter(runner.verify(mistaken, seed=seed, jobs=jobs, store=logs))
     of = {c.id: c for c in claims}
-    return [
-        replace(r, mutations=tuple(_view(of[r.id], m, next(settled)) for m in made[r.id]))
-        for r in results
-    ]
+    views = {r.id: tuple(_view(of[r.id], m, next(settled)) for m in made[r.id]) for r in results}
+    if kept is not None:
+        kept_mutations.keep(kept, views, logs.entries)
+    return [replace(r, mutations=views[r.id]) for r in results]
 
 
 def made_for(claim: Claim) -> tuple[Mutation, ...]:

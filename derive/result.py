@@ -258,14 +258,24 @@ def from_plain(data: dict[str, Any]) -> Result:
             "correction_steps": tuple(StepView(**s) for s in data["correction_steps"]),
             "mutations": (),
             "logs": tuple(LogView(**log) for log in data["logs"]),
-            "twin": TwinView(
-                **{
-                    **twin,
-                    "status": TwinStatus(twin["status"]),
-                    "errors": tuple(
-                        Errors(**{**e, "measure": Measure(e["measure"])}) for e in twin["errors"]
-                    ),
-                }
-            ),
+            "twin": _twin_from_plain(twin),
         }
     )
+
+
+def mutation_from_plain(data: dict[str, Any]) -> MutationView:
+    """The view that `asdict` gave; raises `TypeError`, `KeyError` or `ValueError` otherwise."""
+    verdict, example = data["verdict"], data["counterexample"]
+    return MutationView(
+        **{
+            **data,
+            "verdict": None if verdict is None else Verdict(verdict),
+            "counterexample": None if example is None else CounterexampleView(**example),
+            "twin": _twin_from_plain(data["twin"]),
+        }
+    )
+
+
+def _twin_from_plain(data: dict[str, Any]) -> TwinView:
+    errors = tuple(Errors(**{**e, "measure": Measure(e["measure"])}) for e in data["errors"])
+    return TwinView(**{**data, "status": TwinStatus(data["status"]), "errors": errors})

@@ -107,7 +107,7 @@ class Store:
                 os.replace(beside, self.path)
             finally:
                 beside.unlink(missing_ok=True)
-            for old in self.path.parent.glob(f"*{_SUFFIX}"):
+            for old in self.path.parent.glob(f"*{self.path.suffix}"):
                 if old != self.path:
                     old.unlink(missing_ok=True)
 
@@ -121,12 +121,15 @@ class Store:
             yield from entry["logs"]
 
 
-def open_store(*, fresh: bool = False) -> Store:
-    """What is kept for this state of the program; with `fresh` nothing is taken from it."""
+def open_store(*, fresh: bool = False, suffix: str = _SUFFIX, also: bytes = b"") -> Store:
+    """What is kept for this state of the program; with `fresh` nothing is taken from it.
+
+    `suffix` is that of the file's name, and `also` tells what else its contents depend on.
+    """
     where = folder()
     if where is None:
         return Store(None, {})
-    store = read(where / f"{_state()}{_SUFFIX}")
+    store = read(where / f"{_state(also)}{suffix}")
     if fresh:
         store.put_aside()
     return store
@@ -192,10 +195,10 @@ def folder() -> Path | None:
     return Path(cache) / _FOLDER
 
 
-def _state() -> str:
+def _state(also: bytes = b"") -> str:
     """A digest of everything that proofs are made with."""
     root = Path(__file__).resolve().parent
-    digest = hashlib.sha256(sys.version.encode() + _sympy())
+    digest = hashlib.sha256(sys.version.encode() + _sympy() + also)
     for source in sorted(root.rglob("*.py")):
         digest.update(str(source.relative_to(root)).encode())
         digest.update(hashlib.sha256(source.read_bytes()).digest())
