@@ -303,6 +303,9 @@ def _merged(path: Path, listed: Sequence[Text], language: str) -> Any:
         for text in listed:
             shown = (text.message, text.plural) if text.plural else text.message
             known.add(shown, auto_comments=[text.where])
+    for message in known:
+        # braces of formulas are not those of Python's formats
+        message.flags -= {"python-brace-format", "python-format"}
     return known
 
 
