@@ -54,6 +54,7 @@ n, d_k, d_v = dims("n d_k d_v")
 t, r = index("t", n), index("r", n)
 c, e = index("c", d_v), index("e", d_k)
 Q, K, V, G = tensor("Q", n, d_k), tensor("K", m, d_k), tensor("V", m, d_v), tensor("G", n, d_v)
+Row = Callable[[Any], Any]
 A, D, E, S = (tensor(name, n, m) for name in "ADES")
 root = sp.sqrt(d_k)
 
@@ -109,29 +110,44 @@ SEES_A_KEY = Given(
 # ---------------------------------------------------------------------- proofs
 
 
-def visible_positive(p: Prover, not_negative: Theorem, sees: Theorem) -> Theorem:
-    """For every query 0 < Sum_u E_tu e^{z_tu}: else every E_tu would be 0."""
+def positive_sum(
+    p: Prover, factor: Row, score: Row, at: tuple[Any, Any], not_negative: Row, sees: Theorem
+) -> Theorem:
+    """0 < Sum_u factor(u) e^{score(u)}: else every factor would be 0.
 
-    def term(t: Any, u: Any) -> Any:
-        return visible(t, u, lambda t, u: S[t, u])
+    `at` are two indices of keys; that a factor is not negative and that their sum is positive are
+    given.
+    """
+    key, u = at
 
-    bottom = total(term(t, u), u)
+    def term(u: Any) -> Any:
+        return times(factor(u), exp(score(u)))
+
+    bottom = total(term(u), u)
     goal = p.formula(less(0, bottom))
 
     def empty(none: Theorem) -> Theorem:
-        apart = 1 - delta(k, u)
+        apart = 1 - delta(key, u)
         others = p.sum_order(
             p.order(
-                at_most(0, times(power(apart, 2), term(t, u))),
-                (exp(S[t, u]), p.square(apart), p.at(not_negative, t, u)),
+                at_most(0, times(power(apart, 2), term(u))),
+                (exp(score(u)), p.square(apart), not_negative(u)),
             ), u,
         )  # fmt: skip
-        lift = exp(-S[t, k])
-        hidden = p.order(at_most(E[t, k], 0), (lift, none), (lift, others))
-        absurd = p.order(less(0, 0), (1, p.at(sees, t)), (1, p.sum_order(hidden, k)))
+        lift = exp(-score(key))
+        hidden = p.order(at_most(factor(key), 0), (lift, none), (lift, others))
+        absurd = p.order(less(0, 0), (1, sees), (1, p.sum_order(hidden, key)))
         return infer("contradiction", [absurd, p.trivial(negation(less(0, 0)))], goal)
 
-    positive = p.cases(p.dichotomy(bottom, 0), empty, lambda above: above)
+    return p.cases(p.dichotomy(bottom, 0), empty, lambda above: above)
+
+
+def visible_positive(p: Prover, not_negative: Theorem, sees: Theorem) -> Theorem:
+    """For every query 0 < Sum_u E_tu e^{z_tu}."""
+    positive = positive_sum(
+        p, lambda u: E[t, u], lambda u: S[t, u], (k, u),
+        lambda u: p.at(not_negative, t, u), p.at(sees, t),
+    )  # fmt: skip
     for_any_scores = p.for_all_tensors(p.for_all(positive, t), S)
     return p.at(for_any_scores, p.lam(score(t, u), t, u))
 

@@ -90,10 +90,14 @@ def project(x: Any, w: Any, bias: Any) -> Entry:
 class Layer:
     """The layer with `rows` keys, whose inputs for queries, keys and values are given.
 
-    What stands on the way forward and backward is a tensor with its definition.
+    What stands on the way forward and backward is a tensor with its definition.  `factors` holds
+    the exponentials of a mask; the hypotheses about them are the first ones then.
     """
 
-    def __init__(self, rows: Any, q_input: Any, k_input: Any, v_input: Any) -> None:
+    def __init__(
+        self, rows: Any, q_input: Any, k_input: Any, v_input: Any, factors: Any = None
+    ) -> None:
+        self.factors, self.first = factors, 0 if factors is None else 2
         self.s, self.u = index("s", rows), index("u", rows)
         self.inputs = q_input, k_input, v_input
         self.explicit = (
@@ -107,11 +111,28 @@ class Layer:
 
     def weight(self, q: Entry, k: Entry) -> Any:
         """The weight with which head i takes key s for query t."""
+        return over(self.visible(q, k, self.s), self.divisor(q, k))
 
-        def exponential(s: Any) -> Any:
-            return exp(scaled(dot(lambda c: q(i, t, c), lambda c: k(i, s, c))))
+    def divisor(self, q: Entry, k: Entry) -> Any:
+        """What the exponentials of the scores of query t add up to."""
+        return total(self.visible(q, k, self.u), self.u)
 
-        return over(exponential(self.s), total(exponential(self.u), self.u))
+    def visible(self, q: Entry, k: Entry, s: Any) -> Any:
+        """The exponential of the score of key s, times the factor of the mask if there is one."""
+        seen = exp(self.score(q, k, s))
+        return seen if self.factors is None else times(self.factors[i, t, s], seen)
+
+    def score(self, q: Entry, k: Entry, s: Any) -> Any:
+        """Of key s for query t in head i."""
+        return scaled(dot(lambda c: q(i, t, c), lambda c: k(i, s, c)))
+
+    def hyp(self, p: Prover, number: int) -> Theorem:
+        """A hypothesis, counted from the first definition on."""
+        return p.hyp(self.first + number)
+
+    def smooth(self, p: Prover) -> list[Theorem]:
+        """What the derivative of a weight asks for."""
+        return []
 
     def head(self) -> Any:
         """Entry (t, f) of head i."""
@@ -182,7 +203,7 @@ def names(p: Prover, layer: Layer, count: int = 4) -> list[Theorem]:
     """Queries, keys, weights and values by their names; the first hypotheses define them."""
     s = layer.s
     places = ((i, t, c), (i, s, c), (i, t, s), (i, s, f))
-    return [by_name(p, p.hyp(k), *at) for k, at in enumerate(places[:count])]
+    return [by_name(p, layer.hyp(p, k), *at) for k, at in enumerate(places[:count])]
 
 
 def at_heads(p: Prover, partial: Any, definition: Theorem) -> Theorem:
@@ -221,41 +242,46 @@ def through_scores(layer: Layer, goal: GradientIs, change: Entry, *using: int) -
     def prove(p: Prover) -> Theorem:
         to_names, place, s = names(p, layer), place_of(goal), layer.s
         q, k, _ = layer.explicit
-        written_out = p.gradient(GradientIs(layer.weight(q, k), goal.args[1], goal.args[2], 0))
+        conditions = layer.smooth(p)
+        weight = GradientIs(layer.weight(q, k), goal.args[1], goal.args[2], 0)
+        written_out = p.gradient(weight, *conditions)
         one = inserted(p, written_out, goal, *to_names[:2])
         mean = total(times(layer.A[i, t, layer.u], change(i, t, layer.u)), layer.u)
         law = p.equal(
             p.partial(one, *place), times(layer.A[i, t, s], minus(change(i, t, s), mean)),
-            p.hyp(2), show=False,
+            layer.hyp(p, 2), show=False,
         )  # fmt: skip
         slope = p.note(p.with_partial(one, law, *place), WEIGHT_LAW)
         law = p.for_all(p.same_partials(written_out, slope, *place), i, t, s)
-        values_too = [*to_names[:3]] if layer is SELF else []
-        return whole(p, goal, p.hyp(4), [law, to_names[3], *values_too], *using)
+        values_too = to_names[:3] if layer.inputs[0] is layer.inputs[2] else []
+        raw = p.gradient(goal, *conditions)
+        return whole(p, layer, raw, goal, 4, [law, to_names[3], *values_too], *using)
 
     return prove
 
 
 def through_values(layer: Layer, goal: GradientIs, *using: int) -> Script:
-    return lambda p: whole(p, goal, p.hyp(3), names(p, layer, 3), *using)
+    return lambda p: whole(p, layer, p.gradient(goal), goal, 3, names(p, layer, 3), *using)
 
 
 def whole(
-    p: Prover, goal: GradientIs, split: Theorem, rules: list[Theorem], *using: int
-) -> Theorem:
+    p: Prover, layer: Layer, raw: Theorem, goal: GradientIs, split: int, rules: list[Theorem],
+    *using: int,
+) -> Theorem:  # fmt: skip
     """The gradient of the loss, with the rules put in and brought to the form of the goal."""
-    raw, place = inserted(p, p.gradient(goal), goal, *rules), place_of(goal)
-    raw = p.with_partial(raw, at_heads(p, p.partial(raw, *place), split), *place)
-    p.note(raw, AT_HEADS)
-    return in_form(p, raw, goal, CONTRACT, *(p.hyp(k) for k in using))
+    raw, place = inserted(p, raw, goal, *rules), place_of(goal)
+    by_heads = at_heads(p, p.partial(raw, *place), layer.hyp(p, split))
+    raw = p.note(p.with_partial(raw, by_heads, *place), AT_HEADS)
+    return in_form(p, raw, goal, CONTRACT, *(layer.hyp(p, k) for k in using))
 
 
-def prove_output_weight(goal: GradientIs) -> Script:
+def prove_output_weight(goal: GradientIs, layer: Layer | None = None) -> Script:
     """By W^O, whose row l takes column l of the concatenation."""
+    layer = layer or CROSS
 
     def prove(p: Prover) -> Theorem:
-        heads = by_name(p, p.hyp(4), i, t, f)
-        raw = inserted(p, p.gradient(goal), goal, *names(p, CROSS), heads)
+        heads = by_name(p, layer.hyp(p, 4), i, t, f)
+        raw = inserted(p, p.gradient(goal), goal, *names(p, layer), heads)
         p.note(raw, "the output is linear in $W^O$")
         columns = index("l'", h * d_v)
         picked = total(times(concat[t, columns], delta(l, columns)), columns)
@@ -263,7 +289,7 @@ def prove_output_weight(goal: GradientIs) -> Script:
         p.note(blocks, "the columns of the concatenation, head by head")
         same = p.equal(
             total(times(head[i, t, f], delta(l, position(i, f))), i, f),
-            blocks.conclusion.children[1], p.hyp(5), show=False,
+            blocks.conclusion.children[1], layer.hyp(p, 5), show=False,
         )  # fmt: skip
         row = p.equal(
             total(times(head[i, t, f], delta(l, position(i, f))), i, f), concat[t, l],
@@ -352,19 +378,25 @@ class Argument:
         return GradientIs(CROSS.loss, self.x, self.place, self.value)
 
     def claim(self, given: tuple[Given, ...], proof: Callable[[GradientIs], Script]) -> Claim:
-        letters = "".join(re.findall(r"[qkv]'_i", self.formula))
-        told = "".join(f" Here ${x}'_i$ is the gradient by the {PROJECTED[x]} of head $i$."
-                       for x in "qkv" if x in letters)  # fmt: skip
         return backward_claim(
             f"multi-head-{self.name}", f"Multi-head attention: backward to {self.title}",
             f"`multi_head_attention_vjp` returns ${self.formula}$ as the gradient by {self.title}."
-            + told,
+            + told(self.formula),
             self.goal, proof(self.goal), draw(self.which), given=given, remark=self.remark,
             mistakes=self.mistakes, only_in_numbers=True,
         )  # fmt: skip
 
 
 PROJECTED = {"q": "queries", "k": "keys", "v": "values"}
+
+
+def told(formula: str) -> str:
+    """What the primed letters of a formula stand for."""
+    letters = "".join(re.findall(r"[qkv]'_i", formula))
+    return "".join(f" Here ${x}'_i$ is the gradient by the {PROJECTED[x]} of head $i$."
+                   for x in "qkv" if x in letters)  # fmt: skip
+
+
 FORWARD = CROSS.forward()
 BY_QUERIES, BY_KEYS, BY_VALUES = CROSS.backward()
 SCORES = (*FORWARD, BY_HEADS, CROSS.by_scores())
@@ -463,11 +495,15 @@ OUTPUT_CLAIMS = (
 )  # fmt: skip
 
 
-def self_change(i: Any, t: Any, s: Any) -> Any:
+def in_both(layer: Layer, i: Any, t: Any, s: Any) -> Any:
     """How a score changes with X, which stands in its query and in its key."""
-    in_query = times(delta(t, r), total(times(W_Q[i, a, c], SELF.k[i, s, c]), c))
-    in_key = times(delta(s, r), total(times(W_K[i, a, c], SELF.q[i, t, c]), c))
+    in_query = times(delta(t, r), total(times(W_Q[i, a, c], layer.k[i, s, c]), c))
+    in_key = times(delta(s, r), total(times(W_K[i, a, c], layer.q[i, t, c]), c))
     return scaled(plus(in_query, in_key))
+
+
+def self_change(i: Any, t: Any, s: Any) -> Any:
+    return in_both(SELF, i, t, s)
 
 
 SELF_GOAL = GradientIs(

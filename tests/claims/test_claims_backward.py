@@ -28,6 +28,7 @@ from derive.claims import backward_feed_forward as F
 from derive.claims import backward_gated as S
 from derive.claims import backward_grouped as Q
 from derive.claims import backward_inputs as I
+from derive.claims import backward_masked_heads as MM
 from derive.claims import backward_multi_head as M
 from derive.claims import backward_norms as N
 from derive.claims import backward_residual as R
@@ -89,7 +90,9 @@ def test_every_component_and_input_has_its_claim() -> None:
         "attention": ["queries", "keys", "values"],
         "attention-masked": ["queries", "keys", "values"],
         "multi-head": [*multi_head, "output-weight", "output-bias"],
+        "multi-head-masked": [f"{x}-weight" for x in ("query", "key", "value", "output")],
         "self-attention": ["input"],
+        "self-attention-masked": ["input"],
         "feed-forward": ["input", "first-weight", "first-bias", "second-weight", "second-bias"],
         "residual": ["input"],
         "post-norm": ["input"],
@@ -223,6 +226,16 @@ def in_key_weight(i: Any, t: Any, s: Any) -> Any:
 
 def values(goal: Any) -> Any:
     return M.through_values(M.CROSS, goal, 4)
+
+
+def masked_scores(change: Any) -> Scripts:
+    return lambda goal: M.through_scores(MM.CROSS, goal, change, 6, 5)
+
+
+def masked_self(goal: Any) -> Any:
+    return M.through_scores(
+        MM.SELF, goal, lambda *at: M.in_both(MM.SELF, *at), 8, 7, 6, 5
+    )  # fmt: skip
 
 
 def self_scores(goal: Any) -> Any:
@@ -386,6 +399,24 @@ MUTANTS = {
     "linear: weight, a factor": told("linear-weight", times(2, value_of("linear-weight")), table()),
     "linear: the input itself": told(
         "linear-input", total(times(B.H[B.q, B.b], B.X[B.q, B.a], B.W[B.a, B.b]), B.b), table()
+    ),
+    "masked heads: excluded keys count": slip(
+        "multi-head-masked-query-weight", "excluded keys count as well", masked_scores(MM.in_query)
+    ),
+    "masked heads: the sign of the keys": told(
+        "multi-head-masked-key-weight", times(-1, value_of("multi-head-masked-key-weight")),
+        masked_scores(MM.in_key),
+    ),
+    "masked heads: factors for weights": slip(
+        "multi-head-masked-value-weight", "every key counts as much as its factor",
+        lambda goal: M.through_values(MM.CROSS, goal, 4),
+    ),
+    "masked heads: one token": told(
+        "multi-head-masked-output-weight", times(M.concat[0, M.l], M.G[0, M.o]),
+        lambda goal: M.prove_output_weight(goal, MM.CROSS),
+    ),
+    "masked heads: not through the keys": slip(
+        "self-attention-masked-input", "the path through the keys is forgotten", masked_self
     ),
     "batch: no mean": slip(
         "batch-norm-input", "the mean is not taken out", norm_input(N.BATCH)
@@ -581,7 +612,7 @@ MUTANTS = {
         "pre-norm-input", "the norm is forgotten on the way back", table()
     ),
 }  # fmt: skip
-SLOW = ("multi-head", "self-attention")
+SLOW = ("multi-head", "masked heads", "self-attention")
 #: those for which the search finds no counterexample
 OPEN = frozenset({
     "relu: the gate left out",
