@@ -307,9 +307,10 @@ def _row(row: Row) -> str:
 
 def _notes(block: Notes) -> str:
     """The notes have much room where all formulas are short, or a note is long; else as reasons."""
-    roomy = all(sits_well(note.latex, layout.NOTED_EM) for note in block.notes)
+    formulas = [latex for note in block.notes for latex in (note.latex, note.matrix) if latex]
+    roomy = all(sits_well(latex, layout.NOTED_EM) for latex in formulas)
     if any(len(note.text) > _LONG_NOTE for note in block.notes):
-        roomy = roomy or all(fits(note.latex, layout.NOTED_EM) for note in block.notes)
+        roomy = roomy or all(fits(latex, layout.NOTED_EM) for latex in formulas)
     columns = ("note", layout.NOTED_EM) if roomy else ("row", layout.FORMULA_EM)
     return "\n".join([*_label(block.label), *(_note(note, columns) for note in block.notes)])
 

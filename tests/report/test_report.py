@@ -171,6 +171,15 @@ def test_long_notes_have_much_room(tmp_path: Path) -> None:
         assert rf"\{column}{{H1}}" in text
 
 
+def test_a_note_gives_its_matrix_form_room_too(tmp_path: Path) -> None:
+    factor = r"\left(I-\frac{\mathbf{1}\,\mathbf{1}^{\top}}{d}-\frac{x\,y^{\top}}{d\,s}\right)"
+    wide = rf"p_{{l}} = {factor}\,{factor}\,p_{{l+1}}"
+    hypothesis = HypothesisView("x = y", Origin.SOURCE, True, "n", matrix=wide)
+    text = text_of([replace(MARKED, hypotheses=(hypothesis,))], tmp_path)
+    assert r"\row{H1}" in text
+    assert r"\widenote" not in text
+
+
 def test_what_is_not_mathematical_has_no_twin(tmp_path: Path) -> None:
     bare = replace(samples.METAPHOR, statement="")
     assert "Numeric twin" not in text_of([bare], tmp_path).split(r"\tableofcontents")[1]
