@@ -132,7 +132,13 @@ def relu(x: Any) -> sp.Expr:
 
 def total(body: Any, *indices: sp.Idx) -> sp.Expr:
     """The sum over the whole range of every index, the first one outermost."""
-    return sp.Sum(body, *((i, i.lower, i.upper) for i in reversed(indices)))
+    limits = [sp.Tuple(i, i.lower, i.upper) for i in reversed(indices)]
+    while isinstance(body, sp.Sum):  # as SymPy writes sums of sums
+        body, limits = body.function, [*body.limits, *limits]
+    # SymPy's own constructor gives the same, after a search for functions by cases and other bounds
+    made = sp.Expr.__new__(sp.Sum, _expr(body), *limits)
+    made.is_commutative = True
+    return made
 
 
 def product(body: Any, i: sp.Idx) -> sp.Expr:

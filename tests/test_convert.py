@@ -301,3 +301,16 @@ def test_a_function_of_vectors_has_one_size_and_one_shape() -> None:
     for wrong in (other(short)[k], L.VectorFunction("f", n)(long)[()], L.tensor("f", n)[k]):
         with pytest.raises(ConversionError, match="f is declared twice"):
             Converter().formula(L.equal(one(long)[k], wrong))
+
+
+def test_a_sum_is_the_one_that_sympy_makes():
+    for body, limits in (
+        (x[i] ** 2, [i]), (x[i] * y[k], [k, i]), (3, [i]), (x[j] * L.total(x[i], i), [j]),
+        (L.total(x[i] * y[k], i), [k]), (sp.sin(L.total(x[i], i)), [j]),
+    ):  # fmt: skip
+        made = L.total(body, *limits)
+        assert made == sp.Sum(body, *((k, k.lower, k.upper) for k in reversed(limits)))
+        assert made.free_symbols == sp.Sum(*made.args).free_symbols
+        assert made.is_commutative
+    with pytest.raises(sp.SympifyError):
+        L.total("x", i)
