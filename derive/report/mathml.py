@@ -39,6 +39,7 @@ _ESCAPED: Final = {r"\{": "{", r"\}": "}", r"\|": "‖", r"\langle": "⟨", r"\r
 """What the converter leaves behind a command for the size of a delimiter."""
 
 _BRACKETS: Final = frozenset("()[]{}|‖⌊⌋⌈⌉⟨⟩")
+_BOLD: Final = {ord("0") + k: 0x1D7CE + k for k in range(10)}
 _SIGNS: Final = frozenset(":⌊⌋⌈⌉∂∇")
 _THIN_SPACE: Final = "0.167em"
 """Left to the style sheet, which sets it between any two factors."""
@@ -196,8 +197,10 @@ def _markup(element: Element) -> str:
         return children
     text = unescape(element.text or "")
     text = _ESCAPED.get(text, text)
-    tag = _tag(element.tag, text)
-    attributes = "".join(_attributes(tag, text, element.attrib))
+    tag, given = _tag(element.tag, text), element.attrib
+    if tag == "mn" and given.get("mathvariant") == "bold":  # browsers know no such attribute
+        text, given = text.translate(_BOLD), {}
+    attributes = "".join(_attributes(tag, text, given))
     if tag == "mspace":
         return "" if attributes.endswith(_THIN_SPACE) else f"<mspace{attributes} />"
     return f"<{tag}{attributes}>{escape(text, quote=False)}{children}</{tag}>"

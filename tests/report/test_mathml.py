@@ -70,6 +70,7 @@ def test_brackets_that_stand_in_different_lines_are_signs() -> None:
         ),
         (r"f(x)", "<mi>f</mi><mo stretchy=false>(</mo><mi>x</mi><mo stretchy=false>)</mo>"),
         (r"\mathrm{ReLU}", "<mi>ReLU</mi>"),
+        (r"\mathbf{1}", "<mn>𝟏</mn>"),
         (r"\operatorname{Cov}", "<mi>Cov</mi>"),
         (r"\lVert x \rVert", "<mo stretchy=false>‖</mo><mi>x</mi><mo stretchy=false>‖</mo>"),
         (r"a < b", "<mi>a</mi><mo>&lt;</mo><mi>b</mi>"),
