@@ -103,7 +103,7 @@ class Store:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             beside = self.path.with_suffix(f".{os.getpid()}.tmp")
             try:
-                beside.write_bytes(_seal(text, key).encode() + b"\n" + text)
+                beside.write_bytes(_seal(self.path, text, key).encode() + b"\n" + text)
                 os.replace(beside, self.path)
             finally:
                 beside.unlink(missing_ok=True)
@@ -140,7 +140,7 @@ def read(path: Path) -> Store:
     try:
         seal, _, text = path.read_bytes().partition(b"\n")
         key = _key(make=False)
-        sealed = bool(key) and hmac.compare_digest(_seal(text, key).encode(), seal)
+        sealed = bool(key) and hmac.compare_digest(_seal(path, text, key).encode(), seal)
         return _contents(path, iter(text.decode().split("\n")), sealed)
     except (OSError, ValueError, KeyError, TypeError, StopIteration, RecursionError):
         return Store(path, {})
@@ -163,8 +163,10 @@ def _contents(path: Path, lines: Iterator[str], sealed: bool) -> Store:
     return Store(path, entries, modules, complete=head["complete"] is True, sealed=True)
 
 
-def _seal(text: bytes, key: bytes) -> str:
-    return hmac.new(key, text, hashlib.sha256).hexdigest() if key else ""
+def _seal(path: Path, text: bytes, key: bytes) -> str:
+    """For this text under this name, which tells the state of the program."""
+    named = path.name.encode() + b"\n" + text
+    return hmac.new(key, named, hashlib.sha256).hexdigest() if key else ""
 
 
 def _key(*, make: bool) -> bytes:

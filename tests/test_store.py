@@ -231,6 +231,14 @@ def test_a_file_of_somebody_else_has_no_seal(
         store_module._key(make=True)
 
 
+def test_a_file_of_another_state_has_no_seal(store: Store) -> None:
+    assert store.path is not None
+    assert read(store.path).sealed
+    renamed = store.path.rename(store.path.with_name("other.proofs"))
+    assert not read(renamed).sealed
+    assert not read(renamed.rename(store.path.with_suffix(".mutations"))).sealed
+
+
 def test_only_what_has_been_compared_gets_the_seal(store: Store) -> None:
     other = edited(store, "kept/refuted", "kept/foreign")
     results = runner.verify((PROVED, CONDITIONAL), store=other)
