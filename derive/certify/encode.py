@@ -40,6 +40,8 @@ _CODE: Final = {
     **{name: 30 + k for k, name in enumerate(_FORMULAS)},
     **{name: 50 + k for k, name in enumerate(_RULES)},
     "generalise-tensor": 55,
+    "plain-linear-combination": 90,
+    "plain-order": 91,
 }
 _END: Final = 49
 _RANGES: Final = {"QNum": 0, "QTen": 1, "QFun": 2, "QRan": 3}
@@ -297,8 +299,7 @@ class Log:
         rule, premises = step["rule"], step["premises"]
         args = [read_argument(a, self.terms) for a in step["args"]]
         conclusion = self.terms[step["conclusion"]]
-        parts = _Arguments(self, w, premises, args, conclusion, rule).numbers()
-        w.step(_CODE[rule], parts)
+        w.step(*_Arguments(self, w, premises, args, conclusion, rule).numbers())
 
 
 class _Arguments:
@@ -309,13 +310,15 @@ class _Arguments:
     ) -> None:
         self.log, self.w, self.premises, self.args = log, w, premises, args
         self.conclusion, self.rule = conclusion, rule
+        self.form = rule
 
-    def numbers(self) -> list[int]:
+    def numbers(self) -> tuple[int, list[int]]:
+        """The code of the step, and what stands behind it."""
         method = getattr(self, "_" + self.rule.replace("-", "_"), None)
         if method is None:
             raise Unsupported(f"the rule {self.rule!r} has no counterpart in Coq yet")
-        out: list[int] = method()
-        return out
+        parts: list[int] = method()
+        return _CODE[self.form], parts
 
     # -- parts
 
@@ -421,6 +424,10 @@ class _Arguments:
 
     def _linear_combination(self) -> list[int]:
         goal, count, items = self.args
+        if count == len(self.premises) and _plain(items):
+            self.form = f"plain-{self.rule}"
+            cofactors = [self._term(item.cofactor) for item in items]
+            return [*self._all(), self._formula(goal), len(items), *cofactors]
         made = [n for item in items for n in self._item(item)]
         return [*self._all(0, count), *self._all(count), self._formula(goal), len(items), *made]
 
@@ -481,6 +488,14 @@ class _Arguments:
 
     def _decide(self) -> list[int]:
         return [*self._all(), self._formula(self._exactly(1)[0])]
+
+
+def _plain(items: Sequence[Item]) -> bool:
+    """Whether the items use the premises in their order, each once and as it is."""
+    return all(
+        not item.indices and len(item.uses) == 1 and item.uses[0] == (k, ())
+        for k, item in enumerate(items)
+    )
 
 
 def _closed(v: Term | Lam, indices: tuple[Term, ...]) -> Term | Lam:

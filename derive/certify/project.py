@@ -189,17 +189,23 @@ Proof. vm_cast_no_check (eq_refl said). Qed.
 
 def audit_source(accepted: Sequence[Certificate]) -> str:
     """Every statement against what its log has shown, and all their assumptions at once."""
-    proofs = " ".join(f"Proofs{k + 1}" for k in range(PARTS))
-    lines = [f"From Derive Require Import Prelude Run Spec {proofs}."]
+    parts = range(1, PARTS + 1)
+    lines = [
+        f"From Derive Require Import Prelude Run Spec {' '.join(f'Proofs{k}' for k in parts)}.",
+        *[f"Ltac log{k} n := exact (truth_ok _ _ Proofs{k}.replayed n)." for k in parts],
+        *[f"Ltac means{k} n := of_means Proofs{k}.replayed n." for k in parts],
+    ]
     for k, c in enumerate(accepted):
-        log = f"Proofs{c.part + 1}.replayed {c.number}"
         stated = f"Spec.{c.name}" + (f" /\\ Spec.{c.name}_defined" if c.defined else "")
-        by = f"of_means {log}%nat" if c.means else f"exact (truth_ok _ _ {log})"
-        lines += [f"Lemma a{k} : {stated}.", f"Proof. {by}. Qed."]
-    everything = "I"
-    for k in range(len(accepted)):
-        everything = f"(conj a{k} {everything})"
-    lines += [f"Definition everything := {everything}.", "Print Assumptions everything."]
+        lines.append(f"Lemma a{k} : {stated}.")
+        by = f"means{c.part + 1}" if c.means else f"log{c.part + 1}"
+        lines.append(f"Proof. {by} {c.number}%nat. Qed.")
+    everything = ", ".join(["I", *(f"a{k}" for k in range(len(accepted)))])
+    lines += [
+        "Definition everything :=",
+        *wrapped(f"({everything})."),
+        "Print Assumptions everything.",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, count
-from textwrap import wrap
 from typing import Any, Final
 
 from derive.certify.deep import Node
@@ -329,10 +328,17 @@ def _type(kind: str, k: int) -> str:
 
 
 def wrapped(text: str) -> list[str]:
-    """Lines of a limited width; what does not begin a line is indented."""
+    """Lines of a limited width; what does not begin the first one is indented."""
     if len(text) <= WIDTH:
         return [text]
-    return wrap(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    first, *words = text.split(" ")
+    lines = [first]
+    for word in words:
+        if len(lines[-1]) + len(word) < WIDTH:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"  {word}")
+    return lines
 
 
 def symbol_names(frees: Sequence[Free]) -> list[str]:

@@ -35,6 +35,7 @@ def test_sample_claims_pass_the_audit(library, tmp_path) -> None:
     [
         ("Lemma f : Spec.c. Proof. Admitted.", "rest on f"),
         ("Axiom f : Spec.c.", "rest on f"),
+        ("Axiom classic : Spec.c. Definition f := classic.", "rest on classic"),
         ("Definition f : Spec.c := I.", "refuses"),
     ],
 )
@@ -46,6 +47,15 @@ def test_what_is_not_proved_is_refused(library, source: str, why: str) -> None:
     check._compile(library, ["Spec"])
     with pytest.raises(check.CoqError, match=why):
         check.audit(library)
+
+
+def test_no_module_of_ours_may_declare_an_axiom(library) -> None:
+    """Not even one that is called like an axiom of Coq, and that no theorem rests on."""
+    (library / "Spec.v").write_text("Axiom classic : False.\n", encoding="utf-8")
+    check._compile(library, ["Spec"])
+    check.recheck(library, ["Run"])
+    with pytest.raises(check.CoqError, match=r"rest on Derive\.Spec\.classic"):
+        check.recheck(library, ["Spec"])
 
 
 def _mutants(seed: int) -> list[tuple[str, str]]:

@@ -81,6 +81,12 @@ Definition vl_ : reader vl := do k <- number_; do t <- t_; ret (if (k =? 0)%N th
 Definition item_ : reader item :=
   do us <- list_ (do k <- nat_; do vs <- list_ vl_; ret (k, vs));
   do c <- t_; do ns <- list_ t_; ret {| uses := us; cofactor := c; sizes := ns |}.
+(** One item for each premise, without values and indices *)
+Fixpoint plain (k : nat) (cs : list tm) : list item :=
+  match cs with
+  | [] => []
+  | c :: r => {| uses := [(k, [])]; cofactor := c; sizes := [] |} :: plain (S k) r
+  end.
 Definition kind_ : reader kind :=
   do k <- nat_; lift_option (nth_error [KReal; KInt; KNat; KDim; KFin] k).
 Definition fname_ : reader fname :=
@@ -195,6 +201,9 @@ Definition rule (op : N) : reader (option thm) :=
   | 82%N => do ps <- list_ h_; do g <- f_; ret (r_finite ps g)
   | 83%N => do fs <- list_ h_; do g <- f_; ret (r_decide 20 fs g)
   | 84%N => do p <- h_; do g <- f_; ret (r_restate p g)
+  | 90%N =>
+      do ps <- list_ h_; do g <- f_; do cs <- list_ t_; ret (r_combination ps [] g (plain 0 cs))
+  | 91%N => do ps <- list_ h_; do g <- f_; do cs <- list_ t_; ret (r_order ps [] g (plain 0 cs))
   | _ => fun _ _ => None
   end.
 
@@ -280,7 +289,7 @@ Tactic Notation "by_rule" uconstr(L) := solve [eapply L; [.. | eassumption]; eas
 Lemma rule_valid : forall op s l t r, Forall valid (theorems s) ->
   rule op s l = Some (Some t, r) -> valid t.
 Proof.
-  intros op s l t r V H. unfold rule in H.
+  intros op s l t r V H. assert (Forall valid []) as None_ by constructor. unfold rule in H.
   repeat match type of H with
   | (match ?x with _ => _ end) _ _ = _ => destruct x; try discriminate H
   end;
