@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -14,7 +16,7 @@ from derive import messages, po, runner, translations
 from derive.catalogue import all_claims, select
 from derive.cli import main
 from derive.messages import counted, listing, say, sentences, speaking
-from derive.report import write_fragments, write_report
+from derive.report import compiling, write_fragments, write_report
 from derive.report.characters import in_fandol
 from derive.report.localizing import composed, formula, localized, with_texts
 from derive.report.widths import upright_width
@@ -309,6 +311,50 @@ def test_fragments_in_chinese_have_a_style_of_their_own(tmp_path: Path) -> None:
     assert "xeCJK" not in (tmp_path / "derive-claims.sty").read_text("utf-8")
     body = (tmp_path / f"{samples.HEADS.id.replace('/', '.')}-zh.tex").read_text("utf-8")
     assert r"\deriverows{假设}" in body
+
+
+@pytest.mark.parametrize(
+    ("log", "missing"),
+    [
+        ("! LaTeX Error: File `xeCJK.sty' not found.", "xeCJK.sty"),
+        ('! Package fontspec Error: The font "FandolSong-Regular.otf" cannot be\nfound.', "Fandol"),
+    ],
+)
+def test_the_packages_for_chinese_are_named(tmp_path: Path, log: str, missing: str) -> None:
+    tex, _ = write_report(samples.ALL, tmp_path, settings={}, language="zh")
+    tex.with_suffix(".log").write_text(log, encoding="utf-8")
+    told = str(compiling._failure(tex, b""))
+    assert missing in told
+    assert told.endswith(" texlive-lang-chinese")
+    plain, _ = write_report(samples.ALL, tmp_path, settings={})
+    assert "chinese" not in str(compiling._failure(plain, log.encode()))
+
+
+def has_chinese() -> bool:
+    """Whether TeX is there, with what Chinese needs."""
+    if not all(map(shutil.which, ("latexmk", "xelatex", "kpsewhich"))):
+        return False
+    found = subprocess.run(["kpsewhich", "xeCJK.sty"], capture_output=True, check=False)
+    return found.returncode == 0
+
+
+@pytest.mark.skipif(
+    not has_chinese(), reason="latexmk, xelatex or texlive-lang-chinese is not installed"
+)
+def test_tex_sets_chinese_cleanly(tmp_path: Path) -> None:
+    results = runner.verify(select(all_claims(["one-pattern/*"]), ["one-pattern/*"]))
+    style, *paths = write_fragments(results, tmp_path, language="zh")
+    paper = tmp_path / "paper.tex"
+    inputs = "".join(rf"\input{{{path.stem}}}" for path in paths)
+    paper.write_text(
+        rf"\documentclass{{article}}\usepackage{{{style.stem}}}\begin{{document}}"
+        rf"\section{{一}}{inputs}\end{{document}}",
+        encoding="utf-8",
+    )
+    assert compiling.compile_pdf(paper).read_bytes().startswith(b"%PDF")
+    log = paper.with_suffix(".log").read_text("utf-8", errors="replace")
+    assert "Missing character" not in log
+    assert "undefined" not in log
 
 
 def test_an_unknown_language_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
