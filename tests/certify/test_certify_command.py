@@ -31,6 +31,8 @@ def test_without_coq_the_packages_are_named(tmp_path, capsys, monkeypatch) -> No
     assert capsys.readouterr().err == (
         "derive: --check: coqc or coqchk is missing; install coq libcoq-coquelicot\n"
     )
+    assert main(["certify", CLAIM, "--out", str(tmp_path / "a"), "--recheck"]) == 2
+    assert capsys.readouterr().err.startswith("derive: --recheck: coqc or coqchk is missing")
     assert not (tmp_path / "a").exists()
     assert main(["certify", CLAIM, "--out", str(tmp_path / "a")]) == 0
     assert "install coq libcoq-coquelicot" in capsys.readouterr().err
@@ -44,8 +46,24 @@ def test_bad_input_is_told_in_one_line(asked: list[str], capsys) -> None:
     assert error.count("\n") == 1
 
 
+def test_what_is_asked_of_coq(tmp_path, monkeypatch) -> None:
+    asked = []
+    monkeypatch.setattr(check, "has_coq", lambda: True)
+    monkeypatch.setattr(check, "_compile", lambda out, names: ["= [] : list bool"] * len(names))
+    monkeypatch.setattr(check, "replayed", lambda project, part, said: [])
+    monkeypatch.setattr(check, "audit", lambda out: ())
+    monkeypatch.setattr(check, "recheck", lambda out, names, **how: asked.append((names, how)))
+    for option in ("--check", "--recheck"):
+        main(["certify", CLAIM, "--out", str(tmp_path / "a"), option])
+    (names, how), everything = asked
+    ours = {p.stem for p in (tmp_path / "a").glob("*.v")}
+    assert {*names} == ours - {"Proofs1", "Proofs2"}
+    assert how == {}
+    assert everything == (["Audit"], {"all_of_coq": True})
+
+
 def test_a_source_that_coq_refuses_ends_with_status_1(tmp_path, capsys, monkeypatch) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **_how: object) -> None:
         raise check.CoqError("Proofs1.v: coqc refuses it: no")
 
     monkeypatch.setattr(check, "has_coq", lambda: True)
