@@ -93,16 +93,13 @@ def _of_claim(result: Result) -> list[Text]:
     domain = localizing.domain_of(result.topic)
 
     def note(text: str, what: str) -> str:
-        if what not in (localizing.FORMULA, localizing.AXIOM) and not _composed(text):
+        composed = what in localizing.FOUND_OUT and localizing.template_of(text) is not None
+        if what not in (localizing.FORMULA, localizing.AXIOM) and not composed:
             found.append(Text(domain, text, f"{result.id}: {what}"))
         return text
 
     localizing.with_texts(result, note)
     return found
-
-
-def _composed(text: str) -> bool:
-    return localizing.template_of(text) is not None
 
 
 def of_the_notes() -> Iterator[Text]:

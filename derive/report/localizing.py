@@ -56,11 +56,17 @@ def _told(text: str, what: str, domain: str) -> str:
     if what == AXIOM:
         return messages.told(text, TRUSTED)
     found = messages.told(text, domain)
-    return found if found != text else composed(text)
+    return composed(text) if found == text and what in FOUND_OUT else found
 
 
 FORMULA: Final = "formula"
 AXIOM: Final = "axiom"
+COMPARES: Final = "what the twin compares"
+REASON: Final = "reason of the verdict"
+UNCERTIFIED: Final = "why there is no certificate"
+
+FOUND_OUT: Final = frozenset({COMPARES, REASON, UNCERTIFIED})
+"""Where a text may stand that was put together while the claim was settled."""
 
 
 def with_texts(result: Result, change: Change) -> Result:
@@ -103,9 +109,9 @@ def with_texts(result: Result, change: Change) -> Result:
         witness=formulas(result.witness),
         correction=None if result.correction is None else change(result.correction, FORMULA),
         correction_steps=steps(result.correction_steps),
-        certificate_reason=change(result.certificate_reason, "why there is no certificate"),
-        twin=replace(result.twin, reason=change(result.twin.reason, "what the twin compares")),
-        reason=change(result.reason, "reason of the verdict"),
+        certificate_reason=change(result.certificate_reason, UNCERTIFIED),
+        twin=replace(result.twin, reason=change(result.twin.reason, COMPARES)),
+        reason=change(result.reason, REASON),
         remark=change(result.remark, "remark"),
         mutations=tuple(_mutation(m, change) for m in result.mutations),
     )

@@ -284,7 +284,8 @@ def test_the_same_words_whatever_was_written_before(tmp_path: Path) -> None:
 
 def test_a_result_that_broke_off_is_told(tmp_path: Path) -> None:
     broken = Broken(
-        id="user/broken", title="A title of the user's", topic="user", source=samples.HEADS.source,
+        id="user/broken", title="the twin is a title of the user's", topic="user",
+        source=samples.HEADS.source,
         statement="a = b", verdict=Verdict.UNDECIDED, expected=Verdict.PROVED,
         twin=TwinView(TwinStatus.DISAGREES, reason="the twin raised ValueError (x.py:1)"),
         reason="the proof script ran over the claim's time limit of 1 s",
@@ -293,7 +294,7 @@ def test_a_result_that_broke_off_is_told(tmp_path: Path) -> None:
     text = html.read_text("utf-8")
     assert "证明脚本超过了该论断的时限 1 秒" in text
     assert "对照引发了异常 ValueError (x.py:1)" in text
-    assert "A title of the user's" in unescape(text)
+    assert "the twin is a title of the user's" in unescape(text)
 
 
 def test_in_english_nothing_is_looked_up() -> None:
