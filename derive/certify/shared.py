@@ -91,13 +91,13 @@ def _frees_of(premise: Node, log: Log, stated: Stated) -> list[Free]:
 
 
 def _subject(p: Node, names: dict[int, str]) -> str:
-    """The symbol that a premise says something of: that on the left of its first relation."""
+    """The symbol that a premise says something of: the first one of what it concludes."""
     while p[0] in ("FAll", "FEx", "FAnd", "FImp", "FNot"):
-        p = p[3] if p[0] in ("FAll", "FEx") else p[1]
-    n: Node = p
-    while n[0] not in ("Free", "HFree"):
-        parts = [d for d in n[1:] if type(d) is tuple]
-        if not parts:
-            return "condition"
-        n = parts[0]
-    return names[n[1]]
+        p = {"FAll": p[-1], "FEx": p[-1], "FImp": p[-1]}.get(p[0], p[1])
+    todo: list[Node] = [p[-1] if p[0].startswith("FGrad") else p]
+    while todo:
+        n = todo.pop()
+        if n[0] in ("Free", "HFree"):
+            return names[n[1]]
+        todo += reversed([d for d in n[1:] if type(d) is tuple])
+    return "condition"

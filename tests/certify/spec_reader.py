@@ -22,7 +22,7 @@ _MANY = {"sizes": "dim", "nats": "nat", "ints": "int"}
 _SORTS = {"is_int": "int", "is_nat": "nat", "is_size": "dim"}
 _BINDERS = ("forall", "exists", "each", "some", *_MANY)
 _DEFINITION = re.compile(
-    r"Definition (\S+)([^=]*) : Prop :=\n(.*?)\.\n(?=Definition|\n|\Z|\(\*)", re.S
+    r"Definition (\S+)([^=]*?)\s+:\s+Prop\s+:=\n(.*?)\.\n(?=Definition|\n|\Z|\(\*)", re.S
 )
 
 

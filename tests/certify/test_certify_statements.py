@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import random
+import re
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 from certify_samples import logs
-from spec_reader import Reader, cases, definitions, flat
+from spec_reader import Misread, Reader, cases, definitions, flat
 
+from derive import runner, store
+from derive.catalogue import all_claims
 from derive.certify.check import ALLOWED, CoqError, assumptions, suspicious
 from derive.certify.coverage import coverage
 from derive.certify.deep import Deep, Symbols, Unsupported
@@ -25,6 +33,46 @@ def printed(p: T.Term) -> str:
     numbers = [deep.symbols.of(f.symbol) for f in free]
     names = dict(zip(numbers, symbol_names(free), strict=True))
     return " ".join(Printer(names).closed(free, numbers, deep(p)).split())
+
+
+Known = dict[str, tuple[list[str], str]]
+
+
+def read_back(claims: Sequence[tuple[str, str, Sequence[Any]]]) -> int:
+    """Hold the claims against what the second reader finds in ``Spec.v``; how many statements."""
+    project = build(claims)
+    assert project.shared.definitions
+    known = definitions(spec_source(project))
+    proofs = [data for _, _, found in claims for data in found]
+    pairs = zip(project.certificates, proofs, strict=True)
+    return sum(compared(c.name, Log(data), known) for c, data in pairs if c.statement)
+
+
+def compared(name: str, log: Log, known: Known) -> int:
+    first, *rest = log.roots
+    parsed = Reader(known[name][1], {}, known).closed([f.symbol for f in log.statement.frees])
+    assert flat(parsed) is flat(first), name
+    if not rest:
+        return 1
+    said = conditions(known[f"{name}_defined"][1], log, known)
+    assert said == {case for root in rest for case in cases(flat(root))}, name
+    return 2
+
+
+def conditions(text: str, log: Log, known: Known) -> set[tuple[T.Term, ...]]:
+    """What a text says of when a claim is well defined: the parts that the log states together."""
+    reader, said = Reader(text, {}, known), set()
+    several = len(log.conditions) > 1
+    for k, stated in enumerate(log.conditions):
+        if k:
+            reader.take("/\\")
+        if several:
+            reader.take("(")
+        said |= cases(flat(reader.closed([f.symbol for f in stated.frees])))
+        if several:
+            reader.take(")")
+    assert not reader.peek()
+    return said
 
 
 @pytest.mark.parametrize(
@@ -105,32 +153,45 @@ def test_long_numbers_come_back() -> None:
 
 
 def test_the_second_reader_finds_the_claims_in_what_is_printed() -> None:
-    project = build(logs())
+    assert read_back(logs()) > 60
+
+
+def test_the_second_reader_finds_every_claim(request) -> None:
+    if not request.config.getoption("--coq"):
+        pytest.skip("with --coq, as all claims have to be proved")
+    kept = store.open_store()
+    results = [r for r in runner.verify(all_claims(()), store=kept) if r.replayed]
+    found = [(r.id, r.statement, map(json.loads, kept.entries[r.id]["logs"])) for r in results]
+    assert read_back([(name, latex, tuple(proofs)) for name, latex, proofs in found]) > 600
+
+
+_SWAPS = {
+    "<=": "<", "<": "<=", "=": "<>", "+": "-", "-": "+", "*": "/", "/": "*", "sum": "prod",
+    "each": "some", "forall": "exists", "sizes": "nats", "mean": "sum", "exp": "sin", "2": "3",
+    "1": "0", "->": "/\\", "/\\": "\\/",
+}  # fmt: skip
+
+
+def test_an_altered_statement_is_noticed() -> None:
+    claims = [e for e in logs() if e[0].startswith("softmax/")]
+    project = build(claims)
     known = definitions(spec_source(project))
-    proofs = [data for _, _, found in logs() for data in found]
-    count = 0
-    for c, data in zip(project.certificates, proofs, strict=True):
-        log = Log(data)
-        first, *rest = log.roots
-        parsed = Reader(known[c.name][1], {}, known).closed([f.symbol for f in log.statement.frees])
-        assert flat(parsed) is flat(first), c.name
-        count += 1
-        if not rest:
+    proofs = [data for _, _, found in claims for data in found]
+    rng = random.Random(0)
+    noticed = 0
+    while noticed < 60:
+        k = rng.randrange(len(proofs))
+        name = project.certificates[k].name
+        parameters, body = known[name]
+        words = re.split(r"(\s+)", body)
+        places = [i for i, word in enumerate(words) if word in _SWAPS]
+        if not places:
             continue
-        reader, said = Reader(known[f"{c.name}_defined"][1], {}, known), set()
-        for k, stated in enumerate(log.conditions):
-            if k:
-                reader.take("/\\")
-            several = len(log.conditions) > 1
-            if several:
-                reader.take("(")
-            said |= cases(flat(reader.closed([f.symbol for f in stated.frees])))
-            if several:
-                reader.take(")")
-        assert not reader.peek()
-        assert said == {case for root in rest for case in cases(flat(root))}, c.name
-    assert count > 60
-    assert project.shared.definitions
+        at = rng.choice(places)
+        words[at] = _SWAPS[words[at]]
+        with pytest.raises((AssertionError, Misread, KeyError, T.KernelError)):
+            compared(name, Log(proofs[k]), {**known, name: (parameters, "".join(words))})
+        noticed += 1
 
 
 @pytest.mark.parametrize(
