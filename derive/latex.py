@@ -364,9 +364,9 @@ class _Printer:
         if not head.arities:
             if _is_value(t):
                 return base + fenced(self.term(t.children[0]))
-            return _indexed(base, [self.scripted(c) for c in t.children])
+            return indexed(base, [self.scripted(c) for c in t.children])
         own = head.own_scalars
-        out = _indexed(base, [self.scripted(c) for c in t.children[:own]])
+        out = indexed(base, [self.scripted(c) for c in t.children[:own]])
         at = own
         for slot in head.derivatives:
             count = head.arities[slot]
@@ -488,7 +488,7 @@ class _Printer:
             plain = False
             x = next(c for c in BY_SORT["tensor"] + DEFAULT if c not in self.taken)
         value_open, letters, inner = self.open(value, dims)
-        below = _indexed(name(x), [name(c) for c in letters])
+        below = indexed(name(x), [name(c) for c in letters])
         text = _Printer(inner.taken | {x}, inner.depth).term(T.instantiate(function, (x,)))
         at = "" if plain else rf"\Big|_{{{name(x)}={self._point(point, dims)}}}"
         return rf"\frac{{\partial}}{{\partial {below}}} {fenced(text, '[]')}{at} = " + inner.term(
@@ -505,7 +505,7 @@ class _Printer:
     def _differentiable(self, p: Term) -> str:
         t = p.children[0]
         own = [self.scripted(c) for c in t.children[: t.data.own_scalars]]
-        base = _indexed(name(str(t.data.head)), own)
+        base = indexed(name(str(t.data.head)), own)
         return rf"{base} \text{{ is differentiable at }} {', '.join(self._vectors(t))}"
 
 
@@ -694,7 +694,7 @@ def _matrix(t: Term, row: Term, column: Term) -> Term | None:
     return None
 
 
-def _indexed(base: str, indices: list[str]) -> str:
+def indexed(base: str, indices: list[str]) -> str:
     """A symbol with indices; they join the subscript that it has."""
     if not indices:
         return base

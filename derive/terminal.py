@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
 
-from derive import plain_math, wording
+from derive import latex, plain_math, wording
 from derive.jsonout import summary
 from derive.places import Place, about, whole
 from derive.result import (
@@ -357,8 +357,30 @@ def _counterexample_parts(example: CounterexampleView, style: Style) -> list[str
 
 
 def _values(values: Mapping[str, str], style: Style) -> str:
-    pairs = (f"{plain_math.formula(k)} = {plain_math.value(v)}" for k, v in values.items())
-    return style.plain(", ".join(pairs))
+    pairs = (pair for k, v in values.items() for pair in _matrices(k, v))
+    shown = (f"{plain_math.formula(k)} = {plain_math.value(v)}" for k, v in pairs)
+    return style.plain(", ".join(shown))
+
+
+def _matrices(name: str, value: str) -> Iterator[tuple[str, str]]:
+    """A tensor of three or more axes as its matrices with their indices; others as they are."""
+    parts = _parts(value) if value.startswith("[[[") else None
+    if parts is None:
+        yield name, value
+        return
+    for k, part in enumerate(parts):
+        yield from _matrices(latex.indexed(name, [str(k)]), part)
+
+
+def _parts(value: str) -> list[str] | None:
+    """The entries of a nested list as texts; None where it is not well formed."""
+    parts, depth, start = [], 0, 1
+    for place, char in enumerate(value):
+        depth += {"[": 1, "]": -1}.get(char, 0)
+        if (depth == 1 and char == ",") or (depth == 0 and char == "]"):
+            parts.append(value[start:place].strip())
+            start = place + 1
+    return parts if depth == 0 and start == len(value) else None
 
 
 def _twin(view: TwinView, style: Style) -> list[str]:

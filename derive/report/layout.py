@@ -24,6 +24,11 @@ MAX_ROW_LINES: Final = 7
 """A formula of more lines than this is set in several blocks, so that a page can end between:
 blocks of a display are centred one by one, those of a row stand below one another."""
 
+SMALLER: Final = 1.2
+"""How much wider than its column a formula may be that is set smaller rather than in a line of its
+own: 10 pt become 8.3 pt.
+"""
+
 DISPLAY_EM: Final = 0.96 * TEXT_WIDTH_PT / 10
 FORMULA_EM: Final = 0.96 * FORMULA_SHARE * TEXT_WIDTH_PT / 10
 WIDE_EM: Final = 0.96 * (1 - TAG_SHARE) * TEXT_WIDTH_PT / 10

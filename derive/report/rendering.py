@@ -334,7 +334,7 @@ def _beside(tag: str, latex: str, text: str, narrow: tuple[str, float]) -> str:
     if not latex:
         return command(narrow[0], escape(tag), text, "")
     name, room = narrow
-    if not fits(latex, room):
+    if not fits(latex, layout.SMALLER * room):
         name, room = (f"wide{name}", layout.WIDE_EM)
     blocks = displayed(latex, room, layout.MAX_ROW_LINES)
     first, *others = [command("fitmath", block) for block in blocks]

@@ -144,3 +144,24 @@ def test_a_counterexample_that_is_wrapped_keeps_its_text():
     shown = " ".join(verified([wrong], Style(), seed=0, seconds=0.0).split())
     rows = "[[0, 1], [1, 2], [3, 5], [8, 13]]"
     assert f"Q = {rows}, K = {rows}; breaks the added hypothesis Q = K; gives 1 = 2" in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "parts"),
+    [
+        ("v", "[[[1, 2], [0, 1/2]], [[3, 0]]]", "v₀ = [[1, 2], [0, 1/2]], v₁ = [[3, 0]]"),
+        ("W^{Q}", "[[[1]], [[-2]]]", "W₀^Q = [[1]], W₁^Q = [[-2]]"),
+        ("T", "[[[[1]], [[2]]]]", "T_{0,0} = [[1]], T_{0,1} = [[2]]"),
+        ("x_{2}", "[[[1, 0]]]", "x_{2,0} = [[1, 0]]"),
+        ("J", "[[0, 1], [0, 0]]", "J = [[0, 1], [0, 0]]"),
+        ("M", "[[[1, 2]", "M = [[[1, 2]"),
+    ],
+)  # fmt: skip
+def test_a_tensor_is_shown_matrix_by_matrix(name: str, value: str, parts: str) -> None:
+    example = CounterexampleView({name: value}, "1 = 2")
+    wrong = Result(
+        "a/b", "title", "topic", Source("note", ("1",), ""), "1 = 2",
+        Verdict.REFUTED, Verdict.PROVED, counterexamples=(example,),
+    )  # fmt: skip
+    shown = " ".join(verified([wrong], Style(), seed=0, seconds=0.0).split())
+    assert f"counterexample: {parts}; gives 1 = 2" in shown

@@ -336,7 +336,8 @@ def test_tex_sets_the_report_cleanly(tmp_path: Path) -> None:
     assert "multiply" not in log
     # one title is that wide, and it stands beside each of its forty places
     scaled = set(re.findall(r"report: formula scaled from ([\d.]+)pt to ([\d.]+)pt", log))
-    assert len(scaled) <= 3
+    assert len(scaled) <= 4
+    assert all(float(after) > float(before) / 1.25 for before, after in scaled)
     assert sorted(p.suffix for p in tex.parent.iterdir()) == [".log", ".pdf", ".tex"]
 
 
