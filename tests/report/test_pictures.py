@@ -12,6 +12,7 @@ import pytest
 import report_samples as samples
 from page_reading import Outline
 
+from derive import messages
 from derive.cli import main
 from derive.report import ReportError, write_report
 from derive.report.model import Figure
@@ -165,6 +166,40 @@ def test_without_matplotlib_there_is_a_report(
 
 
 # -- with matplotlib -------------------------------------------------------------------------
+
+
+def test_without_a_chinese_font_there_are_no_chinese_pictures(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    from matplotlib import font_manager
+
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: ["/fonts/DejaVuSans.ttf"])
+    assert "fonts-arphic-gbsn00lp" in kept.missing_to_draw("zh")
+    assert kept.missing_to_draw("en") == ""
+
+
+def test_chinese_words_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    if kept.missing_to_draw("zh"):
+        pytest.skip("there is no Chinese font")
+    from derive.report.pictures import drawing
+
+    monkeypatch.setattr(drawing, "_PICTURES", drawing._PICTURES[1:2])
+    with messages.speaking("zh"):
+        (figure,) = drawing.draw(0)
+    assert "移动的距离" in figure.svg
+    assert "distance" not in figure.svg
+    assert figure.title == "分量对移动多远"
+
+
+def test_each_language_keeps_its_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "_drawn_here", lambda *_: (FIGURE,))
+    monkeypatch.setattr(kept, "_state", lambda seed, language: language)
+    for language in messages.LANGUAGES:
+        with kept.drawn(1, tmp_path, language) as pictures:
+            pictures()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["en.pictures", "zh.pictures-zh"]
 
 
 def test_drawings_are_complete_and_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
