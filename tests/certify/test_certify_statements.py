@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +19,11 @@ from derive.certify.check import ALLOWED, CoqError, assumptions, suspicious
 from derive.certify.coverage import coverage
 from derive.certify.deep import Deep, Symbols, Unsupported
 from derive.certify.encode import Log, frees, text
-from derive.certify.project import build, spec_source
+from derive.certify.project import LIBRARY, build, spec_source
 from derive.certify.spec import HEADER, Printer, identifier, symbol_names
 from derive.kernel import terms as T
 
+ROOT = Path(__file__).resolve().parents[2]
 N, H = T.var("n", "dim"), T.var("h", "dim")
 I = T.var("i", "fin", N)
 X, Y = T.var("x"), T.var("y")
@@ -293,3 +295,11 @@ def test_what_coqchk_says_is_read() -> None:
 def test_what_goes_around_coq_is_named(old: str, new: str, named: str) -> None:
     assert old in _SUMMARY
     assert suspicious(_SUMMARY.replace(old, new)) == [named]
+
+
+def test_the_documentation_counts_what_has_to_be_read() -> None:
+    text = " ".join((ROOT / "docs" / "trusted_base.md").read_text(encoding="utf-8").split())
+    prelude = (ROOT / "derive" / "certify" / "coq" / "Prelude.v").read_text(encoding="utf-8")
+    assert f"`Prelude.v` ({len(prelude.splitlines())} lines)" in text
+    assert f"the first {len(HEADER.splitlines())} lines of `Spec.v`" in text
+    assert f"`{' '.join(LIBRARY[1:-1])}`" in text
