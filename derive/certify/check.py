@@ -49,7 +49,7 @@ def check(project: Project, out: Path, *, again: bool = False) -> Audited:
 
     With `again`, ``coqchk`` checks all proofs of the logs and Coq's library, too.
     """
-    _library(out)
+    prepare(out)
     answers = _compile(out, [f"Logs{k + 1}" for k in range(PARTS)])
     good = [c for k, said in enumerate(answers) for c in replayed(project, k, said)]
     _compile(out, [f"Proofs{k + 1}" for k in range(PARTS)])
@@ -73,9 +73,23 @@ def audit(out: Path) -> tuple[str, ...]:
 
 
 def prepare(out: Path) -> None:
-    """Compile the hand-written part alone."""
-    for name in LIBRARY:
-        _compile(out, [name])
+    """Compile the hand-written part and the statements."""
+    for stage in stages(out, [*LIBRARY, "Spec"]):
+        _compile(out, stage)
+
+
+def stages(out: Path, names: Sequence[str]) -> list[list[str]]:
+    """The modules, given in an order of compilation, so that each stage needs earlier ones only."""
+    found: list[list[str]] = []
+    place: dict[str, int] = {}
+    for name in names:
+        source = (out / f"{name}.v").read_text(encoding="utf-8")
+        needed = " ".join(re.findall(r"^From Derive Require (?:Import )?([^.]*)\.", source, re.M))
+        place[name] = 1 + max((place[n] for n in needed.split()), default=-1)
+        if place[name] == len(found):
+            found.append([])
+        found[place[name]].append(name)
+    return found
 
 
 def assumptions(output: str) -> tuple[str, ...]:
@@ -87,11 +101,6 @@ def assumptions(output: str) -> tuple[str, ...]:
         raise CoqError("Audit.v: Coq did not say what the theorems rest on")
     names = re.findall(r"^(\S+)(?:\s*:|\s*$)", listed, re.MULTILINE)
     return tuple(names)
-
-
-def _library(out: Path) -> None:
-    prepare(out)
-    _compile(out, ["Spec"])
 
 
 def _compile(out: Path, names: Sequence[str]) -> list[str]:

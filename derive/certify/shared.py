@@ -93,7 +93,7 @@ def _frees_of(premise: Node, log: Log, stated: Stated) -> list[Free]:
 def _subject(p: Node, names: dict[int, str]) -> str:
     """The symbol that a premise says something of: the first one of what it concludes."""
     while p[0] in ("FAll", "FEx", "FAnd", "FImp", "FNot"):
-        p = {"FAll": p[-1], "FEx": p[-1], "FImp": p[-1]}.get(p[0], p[1])
+        p = p[-1] if p[0] in ("FAll", "FEx", "FImp") else p[1]
     todo: list[Node] = [p[-1] if p[0].startswith("FGrad") else p]
     while todo:
         n = todo.pop()

@@ -70,3 +70,11 @@ def test_a_source_that_coq_refuses_ends_with_status_1(tmp_path, capsys, monkeypa
     monkeypatch.setattr(check, "check", refuse)
     assert main(["certify", CLAIM, "--out", str(tmp_path / "a"), "--check"]) == 1
     assert capsys.readouterr().err == "derive: Proofs1.v: coqc refuses it: no\n"
+
+
+def test_modules_are_compiled_in_stages(tmp_path) -> None:
+    requires = {"A": "", "B": "A", "C": "A", "D": "B\n  C", "E": "A"}
+    for name, needed in requires.items():
+        line = f"From Derive Require Import {needed}.\n" if needed else ""
+        (tmp_path / f"{name}.v").write_text(f"Require Import Reals.\n{line}", encoding="utf-8")
+    assert check.stages(tmp_path, [*requires]) == [["A"], ["B", "C", "E"], ["D"]]
