@@ -215,14 +215,16 @@ _WORKS: Final = (
     "Attention Is All You Need",
     "Probability and Measure",
     "Mathematical Functions",
+    "EleutherAI cookbook",
+    "derive certify",
 )
-"""Titles, which stay as they are."""
+"""Titles and names of several words, which stay as they are."""
 
-_RUN_OF_WORDS: Final = re.compile(r"(?:\b[A-Za-z]+(?:['’-][A-Za-z]+)*,? ){2,}[a-z]{2,}\b")
+_RUN_OF_WORDS: Final = re.compile(r"\b[A-Za-z]{2,}(?:['’-][A-Za-z]+)*(?: [a-z]{2,})+\b")
 
 
 def english(text: str) -> str:
-    """The first run of at least three English words; names and formulas do not count."""
+    """The first run of two or more English words; names and formulas do not count."""
     bare = _CODE.sub("·", _MATH.sub("·", text))
     for work in _WORKS:
         bare = bare.replace(work, "·")

@@ -247,7 +247,7 @@ def words_of(html: str) -> str:
     """What a reader of the page sees, without formulas and names."""
     body = re.sub(r"(?s)run-dependent part: begins.*", "", html)
     gone = r"(?s)<(script|style|math|code|svg)\b.*?</\1>"
-    return unescape(re.sub(r"<[^>]*>", " ", re.sub(gone, "·", body)))
+    return unescape(re.sub(r"<[^>]*>", "\n", re.sub(gone, "·", body)))
 
 
 def test_no_english_is_left(request: pytest.FixtureRequest, tmp_path: Path) -> None:
