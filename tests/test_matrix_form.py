@@ -86,6 +86,9 @@ SHOWN = {
     "∇_x[(f(x) + x)ᵀ g] = g + J_f(x)ᵀ g": GradientIs(
         total(g[b] * (x[b] + f(x)[b]), b), x, a, g[a] + total(g[b] * f.partial(x)[b, a], b)
     ),
+    "(∂/∂x) [x + W x] = I + W": forall(
+        a, GradientIs(total(W[a, b] * x[b], b) + x[a], x, c, delta(a, c) + W[a, c])
+    ),
     "J W = I ⇔ W J = I": iff(
         forall(a, forall(b, equal(total(J[a, c] * W[c, b], c), delta(a, b)))),
         forall(a, forall(b, equal(total(W[a, c] * J[c, b], c), delta(a, b)))),
@@ -117,6 +120,18 @@ def test_a_premise_is_not_made_stronger() -> None:
     row = equal(total(A[t, s] * z[s], s), 0)
     all_rows = equal(total(W[a, b] * x[b], b), 0)
     assert shown(implies(row, all_rows)) == "zᵀ A_t = 0 ⇒ W x = 0"
+
+
+def test_a_gradient_for_one_component_is_no_jacobian() -> None:
+    row = GradientIs(total(W[a, b] * x[b], b), x, c, W[a, c])
+    assert shown(row) == "(∂/∂x) [W x] = W"
+    assert shown(row, equal(W[a, 0], 1)) == "∇_x[xᵀ W_a] = W_a"
+
+
+def test_powers_of_one_base_are_put_together() -> None:
+    k = sp.Symbol("k", real=True)
+    twice = equal(over(over(total(x[a] * y[a], a), k), k), 0)
+    assert shown(twice) == "xᵀ y/k² = 0"
 
 
 def test_tensors_of_any_size_are_those_in_use() -> None:

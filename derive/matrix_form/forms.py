@@ -184,14 +184,20 @@ def times(a: Form, b: Form) -> Form:
         factors += term.children if term.op == "mul" else [term]
     numbers = [f for f in factors if f.op == "num"]
     factor = T.num(prod(f.data for f in numbers))
-    others = Counter(f for f in factors if f.op != "num")
-    powers = [f if e == 1 else T.power(f, e) for f, e in others.items() if not _is_power(f, e)]
-    powers += [T.power(f.children[0], f.data * e) for f, e in others.items() if _is_power(f, e)]
+    others = [f for f in factors if f.op != "num"]
+    powers = [T.power(base, e) if e != 1 else base for base, e in _collected(others).items()]
     return scalar(T.mul(*([] if factor is T.ONE else [factor]), *powers), inside)
 
 
-def _is_power(f: Term, times: int) -> bool:
-    return times > 1 and f.op == "pow"
+def _collected(factors: Sequence[Term]) -> dict[Term, int]:
+    """The factors as bases with exponents; those below the line stay apart from those above."""
+    above: Counter[Term] = Counter()
+    below: Counter[Term] = Counter()
+    for f in factors:
+        base, e = (f.children[0], f.data) if f.op == "pow" else (f, 1)
+        (above if e > 0 else below)[base] += e
+    return {**above, **{b: e for b, e in below.items() if b not in above}, **{
+        T.power(b, e): 1 for b, e in below.items() if b in above}}  # fmt: skip
 
 
 def diag(v: Form) -> Form:

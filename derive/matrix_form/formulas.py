@@ -170,6 +170,12 @@ class _Writer:
             opened.append(x)
             writer = replace(writer, taken=writer.taken | {x.data[0]}, fixed=writer.fixed | {x})
             body = T.instantiate(body.children[1], (x,))
+        if body.op == "grad" and body.data == 1 and opened[-1] in body.free:
+            try:
+                text = writer._jacobian(body, opened[-1])
+            except NoForm:
+                return self._quantified(opened, writer.formula(body))
+            return self._quantified(opened[:-1], text)
         if body.op not in latex.SIGNS and not (body.op == "and" and _all_equations(body)):
             return self._quantified(opened, writer.formula(body))
         for count in (2, 1, 0):
@@ -236,14 +242,14 @@ class _Writer:
 
     def _gradient(self, p: Term) -> str:
         """By a tensor as it stands: the last two of its indices are those of the entries."""
-        dims, (function, point, value) = p.children[: p.data], p.children[p.data :]
-        entries = tuple(T.bound(k) for k in reversed(range(p.data)))
-        at_itself = point.op == "app" and point.children == entries
-        if not at_itself or not isinstance(point.data.head, str):
-            raise NoForm("a gradient at another point")
-        name = point.data.head
-        if name in function.free:
-            raise NoForm("the variable is also a constant of the function")
+        open_indices = [s for s in _in_order(p) if s.data[1] == "fin" and s not in self.fixed]
+        if p.data == 1 and len(open_indices) == 1:
+            try:
+                return self._jacobian(p, open_indices[0])
+            except NoForm:
+                pass  # a gradient for each value of the index
+        dims, (function, _, value) = p.children[: p.data], p.children[p.data :]
+        name = _varied(p)
         inner, letters = self, []
         for size in dims:
             letters.append(T.var(latex.letter_for(size, inner.taken), "fin", size))
@@ -259,6 +265,21 @@ class _Writer:
             printer.latex(s.form) for s in (variable, varied, result)
         )
         return rf"\nabla_{{{below}}} {latex.fenced(function_text, '[]')} = {value_text}"
+
+    def _jacobian(self, p: Term, row: Term) -> str:
+        """The gradients of all components of a vector: the index `row` is that of the component."""
+        size, function, _, value = p.children
+        name = _varied(p)
+        col = T.var(latex.letter_for(size, self.taken | {row.data[0]}), "fin", size)
+        varied = self._side(T.instantiate(function, (name,)), row)
+        result = self._side(T.instantiate(value, (col,)), row, col)
+        variable = self._side(T.apply(name, col), col)
+        if not (contracts(varied.form) or contracts(result.form)):
+            raise NoForm("no contraction")
+        printer = Printer(self.taken | {row.data[0], col.data[0]}, {})
+        inside = latex.fenced(printer.latex(varied.form), "[]")
+        below = printer.latex(variable.form)
+        return rf"\frac{{\partial}}{{\partial {below}}} {inside} = {printer.latex(result.form)}"
 
 
 _QUANTIFIED: Final = re.compile(r"\\forall|\\Rightarrow|\\Leftrightarrow|\\lor")
@@ -313,6 +334,19 @@ def _range_of(index: Term, sizes: tuple[Term | None, ...]) -> Term | None:
 
 def _variables(p: Term) -> frozenset[Term]:
     return frozenset(s for s in p.free if isinstance(s, Term))
+
+
+def _varied(p: Term) -> str:
+    """The name of the tensor that a gradient is by, if it is taken at the tensor itself."""
+    function, point, _ = p.children[p.data :]
+    entries = tuple(T.bound(k) for k in reversed(range(p.data)))
+    at_itself = point.op == "app" and point.children == entries
+    if not at_itself or not isinstance(point.data.head, str):
+        raise NoForm("a gradient at another point")
+    name: str = point.data.head
+    if name in function.free:
+        raise NoForm("the variable is also a constant of the function")
+    return name
 
 
 def _all_equations(p: Term) -> bool:

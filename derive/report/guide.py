@@ -105,6 +105,11 @@ _SIGNS: Final = (
         mark(r"the matrix with $\partial_{a} f_{b}(x)$ in row $b$ and column $a$"),
     ),
     (
+        r"\\frac\{\\partial\}\{\\partial [^_}]*\}",
+        r"$\frac{\partial}{\partial x} [f(x)]$",
+        mark("the same matrix"),
+    ),
+    (
         r"\\nabla",
         r"$\nabla_{X} [f]$",
         mark("the derivatives of $f$ by the entries of $X$, in the form of $X$"),
