@@ -28,6 +28,7 @@ _RULES: Final = (
     "not-implies", "not-forall", "not-conj", "induction", "axiom", "linear-combination", "order",
     "antisymmetry", "dichotomy", "apart", "not-le", "integer-gap", "integer", "leibniz",
     "extensionality", "unroll", "block-sum", "block-forall", "finite-forall", "decide", "restate",
+    "derivative", "gradient-value", "gradient-function", "gradient-unique",
 )  # fmt: skip
 _AXIOMS: Final = (
     "inverse", "sin-add", "cos-add", "pythagoras", "cos-one", "max-right", "max-left", "min-left",
@@ -488,6 +489,17 @@ class _Arguments:
 
     def _decide(self) -> list[int]:
         return [*self._all(), self._formula(self._exactly(1)[0])]
+
+    def _derivative(self) -> list[int]:
+        return [*self._all(), self._formula(self.conclusion)]
+
+    def _gradient_value(self) -> list[int]:
+        return [self._p(0), self._p(1), self._formula(self.conclusion)]
+
+    _gradient_function = _gradient_value
+
+    def _gradient_unique(self) -> list[int]:
+        return [self._p(0), self._p(1)]
 
 
 def _plain(items: Sequence[Item]) -> bool:

@@ -16,8 +16,8 @@ from derive.certify.spec import HEADER, identifier, wrapped
 
 #: The hand-written part, in the order of compilation.
 LIBRARY: Final = (
-    "Prelude", "Sums", "Niven", "Det", "Terms", "Poly", "Signs", "Normal", "NormalOk", "Rules",
-    "RulesOk", "Run",
+    "Prelude", "Sums", "Niven", "Det", "Frechet", "Terms", "Poly", "Signs", "Normal", "NormalOk",
+    "Rules", "RulesOk", "Derivative", "DerivativeOk", "Run",
 )  # fmt: skip
 #: Files of logs, so that several can be compiled at once.
 PARTS: Final = 2

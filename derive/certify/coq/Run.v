@@ -5,7 +5,8 @@
     theorem is made by a rule. *)
 Require Import ZArith NArith QArith Bool Lra FunctionalExtensionality Classical.
 Require Import Coq.Init.Byte Coq.Strings.Byte.
-From Derive Require Import Prelude Sums Terms Poly Signs Normal NormalOk Rules RulesOk.
+From Derive Require Import Prelude Sums Terms Poly Signs Normal NormalOk Rules RulesOk
+  Derivative DerivativeOk.
 Close Scope Q_scope.
 Open Scope R_scope.
 
@@ -201,6 +202,10 @@ Definition rule (op : N) : reader (option thm) :=
   | 82%N => do ps <- list_ h_; do g <- f_; ret (r_finite ps g)
   | 83%N => do fs <- list_ h_; do g <- f_; ret (r_decide 20 fs g)
   | 84%N => do p <- h_; do g <- f_; ret (r_restate p g)
+  | 85%N => do ps <- list_ h_; do g <- f_; ret (r_derivative ps g)
+  | 86%N => do p <- h_; do q <- h_; do g <- f_; ret (r_gradient_value p q g)
+  | 87%N => do p <- h_; do q <- h_; do g <- f_; ret (r_gradient_function p q g)
+  | 88%N => do p <- h_; do q <- h_; ret (r_gradient_unique p q)
   | 90%N =>
       do ps <- list_ h_; do g <- f_; do cs <- list_ t_; ret (r_combination ps [] g (plain 0 cs))
   | 91%N => do ps <- list_ h_; do g <- f_; do cs <- list_ t_; ret (r_order ps [] g (plain 0 cs))
@@ -309,7 +314,9 @@ Proof.
   | by_rule r_order_ok | by_rule antisymmetry_ok | by_rule dichotomy_ok | by_rule apart_ok
   | by_rule not_le_ok | by_rule gap_ok | by_rule integer_ok | by_rule leibniz_ok
   | by_rule extensionality_ok | by_rule unroll_rule_ok | by_rule block_sum_ok
-  | by_rule block_forall_ok | by_rule finite_ok | by_rule decide_ok | by_rule restate_ok ].
+  | by_rule block_forall_ok | by_rule finite_ok | by_rule decide_ok | by_rule restate_ok
+  | by_rule derivative_ok | by_rule gradient_value_ok | by_rule gradient_function_ok
+  | by_rule gradient_unique_ok ].
 Qed.
 
 Lemma step_sound : forall op s l s' r, sound s -> step op s l = Some (s', r) -> sound s'.
