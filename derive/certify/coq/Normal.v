@@ -576,7 +576,9 @@ Definition abs_atom (c : ctx) (t : tm) : poly :=
   if is_nn (sgn K c t) then patom t
   else match t with
     | Inv u => if is_nn (sgn K c u) then patom t else patom (Inv (Fn Fabs u))
-    | _ => patom (Fn Fabs t)
+    | _ =>
+        let m := fin c (pscale (-1) (N c t)) in
+        if is_nn (sgn K c (to_tm m)) then m else patom (Fn Fabs t)
     end.
 Fixpoint abs_fs (c : ctx) (fs : list (tm * nat)) : poly :=
   match fs with

@@ -1025,12 +1025,19 @@ Proof.
     now rewrite ln_exp.
 Qed.
 
-Lemma abs_atom_ok : forall c t w e, okc c w e -> peval (abs_atom K c t) w e = Rabs (tv t w e).
+Lemma abs_atom_ok : forall c t w e, okc c w e -> peval (abs_atom K N c t) w e = Rabs (tv t w e).
 Proof.
   intros c t w e O. unfold abs_atom. destruct (is_nn (sgn K c t)) eqn:S.
   - rewrite peval_atom. symmetry. apply Rabs_pos_eq. apply (is_nn_ok _ _ S). now apply sgn_ok.
-  - assert (peval (patom (Fn Fabs t)) w e = Rabs (tv t w e)) as D by now rewrite peval_atom.
-    destruct t; try exact D. destruct (is_nn (sgn K c t)) eqn:S'.
+  - set (m := fin N c (pscale (-1) (N c t))).
+    assert (peval m w e = - tv t w e) as M
+      by (unfold m; rewrite fin_ok, peval_scale, Q2R_m1, HN by easy; ring).
+    assert (peval (if is_nn (sgn K c (to_tm m)) then m else patom (Fn Fabs t)) w e
+      = Rabs (tv t w e)) as D.
+    { destruct (is_nn (sgn K c (to_tm m))) eqn:S2; [|now rewrite peval_atom].
+      rewrite <- Rabs_Ropp, <- M. symmetry. apply Rabs_pos_eq. apply (is_nn_ok _ _ S2).
+      rewrite <- (tv_to_tm E w0 fe m). now apply sgn_ok. }
+    clearbody m. destruct t; try exact D. destruct (is_nn (sgn K c t)) eqn:S'.
     + rewrite peval_atom, tv_inv. symmetry. apply Rabs_pos_eq.
       pose proof (is_nn_ok _ _ S' (sgn_ok E w0 fe K HK t c w e O)) as [L|L].
       * left. now apply Rinv_0_lt_compat.
@@ -1041,7 +1048,7 @@ Qed.
 Lemma Rabs_pow : forall x k, Rabs (x ^ k) = Rabs x ^ k.
 Proof. intros. symmetry. apply RPow_abs. Qed.
 
-Lemma abs_fs_ok : forall c fs w e, okc c w e -> peval (abs_fs K c fs) w e = Rabs (fprod fs w e).
+Lemma abs_fs_ok : forall c fs w e, okc c w e -> peval (abs_fs K N c fs) w e = Rabs (fprod fs w e).
 Proof.
   intros c fs w e O. induction fs as [|[t k] fs IH]; cbn [abs_fs Poly.fprod].
   - rewrite peval_const, Q2R_one. now rewrite Rabs_R1.
@@ -1124,13 +1131,13 @@ Proof.
   rewrite peval_atom, !tv_inv, tv_fn. cbn [apply_fn]. symmetry. apply sqrt_inv.
 Qed.
 
-Lemma root_fs_ok : forall c fs out kept w e, okc c w e -> root_fs K c fs = (out, kept) ->
+Lemma root_fs_ok : forall c fs out kept w e, okc c w e -> root_fs K N c fs = (out, kept) ->
   exists x, 0 <= x /\ peval out w e = sqrt x /\ fprod fs w e = x * fprod kept w e.
 Proof.
   intros c. induction fs as [|[t k] fs IH]; intros out kept w e O H; cbn [root_fs] in H.
   - injection H as <- <-. exists 1. rewrite peval_const, Q2R_one, sqrt_1. simpl.
     repeat split; lra.
-  - destruct (root_fs K c fs) as [o kp] eqn:Q. destruct (IH o kp w e O eq_refl) as (x & X0 & X1 & X2).
+  - destruct (root_fs K N c fs) as [o kp] eqn:Q. destruct (IH o kp w e O eq_refl) as (x & X0 & X1 & X2).
     destruct (is_nn (sgn K c t)) eqn:S.
     + injection H as <- <-.
       pose proof (is_nn_ok _ _ S (sgn_ok E w0 fe K HK t c w e O)) as T.
@@ -1158,7 +1165,7 @@ Qed.
 Lemma lead_abs_pos : forall p, 0 < Q2R (q_abs (lead p)).
 Proof. intros p. rewrite Q2R_abs. apply Rabs_pos_lt, lead_ok. Qed.
 
-Lemma nsqrt_ok : forall c p w e, okc c w e -> peval (nsqrt K c p) w e = sqrt (peval p w e).
+Lemma nsqrt_ok : forall c p w e, okc c w e -> peval (nsqrt K N c p) w e = sqrt (peval p w e).
 Proof.
   intros c p w e O.
   assert (peval (pmul (sqrt_q (q_abs (lead p)))
@@ -1176,7 +1183,7 @@ Proof.
       rewrite (sqrt_neg_0 (/ a * peval p w e)) by lra. ring. }
   unfold nsqrt. destruct p as [|[q [[|s ss] fs]] [|? ?]]; try exact D.
   - simpl. now rewrite sqrt_0.
-  - destruct (root_fs K c fs) as [out kept] eqn:Q.
+  - destruct (root_fs K N c fs) as [out kept] eqn:Q.
     destruct (root_fs_ok c fs out kept w e O Q) as (x & X0 & X1 & X2).
     rewrite !peval_mul, sqrt_q_ok, X1. cbn [Poly.peval]. unfold Poly.meval. cbn [Poly.msum fst snd].
     rewrite X2, Rplus_0_r, Q2R_abs.
