@@ -1,0 +1,44 @@
+"""Texts of logs, sound and altered, replayed by Coq and held against each other."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from derive.certify import check
+
+
+def answers(library: Path, lines: Sequence[str]) -> list[bool]:
+    """What Coq answers to each evaluation of a truth value in these lines."""
+    source = ["From Derive Require Import Prelude Run Rules Terms.", *lines]
+    (library / "Trial.v").write_text("\n".join(source) + "\n", encoding="utf-8")
+    (answer,) = check._compile(library, ["Trial"])
+    return [a == "true" for a in re.findall(r"= (true|false)\b", answer)]
+
+
+def proves(library: Path, texts: Sequence[str]) -> list[bool]:
+    """Whether Coq replays each text to the end."""
+    found = answers(library, [
+        f'Eval vm_compute in match replay ["{t}"%blob] with [Some _] => true | _ => false end.'
+        for t in texts
+    ])  # fmt: skip
+    assert len(found) == len(texts)
+    return found
+
+
+def proves_the_same(library: Path, pairs: Sequence[tuple[str, str]]) -> tuple[list[bool], list[bool]]:
+    """Whether the second texts of the pairs, each once, are replayed; and for every pair whether
+    the first text ends in the same formula as the second."""
+    originals = sorted({original for _, original in pairs})
+    lines = []
+    for k, original in enumerate(originals):
+        lines += [
+            f'Definition o{k} := Eval vm_compute in replay ["{original}"%blob].',
+            f"Eval compute in match o{k} with [Some _] => true | _ => false end.",
+        ]
+    for made, original in pairs:
+        said = f'replay ["{made}"%blob], o{originals.index(original)}'
+        same = f"match {said} with [Some p], [Some q] => feqb p q | _, _ => false end"
+        lines.append(f"Eval vm_compute in {same}.")
+    found = answers(library, lines)
+    assert len(found) == len(originals) + len(pairs)
+    return found[: len(originals)], found[len(originals) :]
