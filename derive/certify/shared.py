@@ -24,7 +24,8 @@ class Shared:
         for log in logs:
             for stated in (log.statement, *log.conditions):
                 for premise in _premises(log.formula(stated)):
-                    found.setdefault(id(premise), []).append((premise, log, stated))
+                    if not _is_random(premise):
+                        found.setdefault(id(premise), []).append((premise, log, stated))
         for uses in found.values():
             if len(uses) > 1:
                 self._define(*uses[0], len(uses), used)
@@ -76,18 +77,25 @@ def _premises(p: Node) -> Iterator[Node]:
 
 
 def _frees_of(premise: Node, log: Log, stated: Stated) -> list[Free]:
-    found = set[int]()
+    found = {n[1] for n in _parts(premise) if n[0] in ("Free", "HFree")}
+    return [f for f in stated.frees if log.symbols.of(f.symbol) in found]
+
+
+def _is_random(premise: Node) -> bool:
+    """Whether it needs the expectation of its statement, or an outcome."""
+    return any(n[0] == "Exp_" or (n[0] == "HFree" and n[2]) for n in _parts(premise))
+
+
+def _parts(p: Node) -> Iterator[Node]:
+    """Every node in it, each once."""
     seen = set[int]()
-    todo = [premise]
+    todo = [p]
     while todo:
         n = todo.pop()
-        if id(n) in seen:
-            continue
-        seen.add(id(n))
-        if n[0] in ("Free", "HFree"):
-            found.add(n[1])
-        todo += [d for d in n[1:] if type(d) is tuple]
-    return [f for f in stated.frees if log.symbols.of(f.symbol) in found]
+        if id(n) not in seen:
+            seen.add(id(n))
+            yield n
+            todo += [d for d in n[1:] if type(d) is tuple]
 
 
 def _subject(p: Node, names: dict[int, str]) -> str:

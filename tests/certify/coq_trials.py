@@ -3,8 +3,12 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from derive.certify import check
+from derive.kernel import log as kernel_log
+from derive.kernel.rules import infer
+from derive.kernel.terms import KernelError
 
 
 def answers(library: Path, lines: Sequence[str]) -> list[bool]:
@@ -25,7 +29,9 @@ def proves(library: Path, texts: Sequence[str]) -> list[bool]:
     return found
 
 
-def proves_the_same(library: Path, pairs: Sequence[tuple[str, str]]) -> tuple[list[bool], list[bool]]:
+def proves_the_same(
+    library: Path, pairs: Sequence[tuple[str, str]]
+) -> tuple[list[bool], list[bool]]:
     """Whether the second texts of the pairs, each once, are replayed; and for every pair whether
     the first text ends in the same formula as the second."""
     originals = sorted({original for _, original in pairs})
@@ -42,3 +48,20 @@ def proves_the_same(library: Path, pairs: Sequence[tuple[str, str]]) -> tuple[li
     found = answers(library, lines)
     assert len(found) == len(originals) + len(pairs)
     return found[: len(originals)], found[len(originals) :]
+
+
+def still_proves(log: Any) -> bool:
+    """Whether the program's own kernel makes the same roots with these steps.
+
+    A premise that is no fact is refused there and of no use here: such a log still is a proof.
+    """
+    terms, made = kernel_log.read_terms(log["terms"]), []
+    try:
+        for step in log["steps"]:
+            args = [kernel_log.read_argument(a, terms) for a in step["args"]]
+            made.append(infer(step["rule"], [made[k] for k in step["premises"]], *args))
+    except (KernelError, LookupError, TypeError) as error:
+        return "is not a fact about a sign" in str(error)
+    wanted = [terms[log["steps"][r]["conclusion"]] for r in log["roots"]]
+    roots = [made[r] for r in log["roots"]]
+    return [r.conclusion for r in roots] == wanted and not any(r.hypotheses for r in roots)
