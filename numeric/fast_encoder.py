@@ -58,6 +58,7 @@ class FastEncoderLayer:
         self._b_o = _repeated(w.b_o)
         self._b_1, self._b_2 = _repeated(self._network.b_1), _repeated(self._network.b_2)
         self._zeros = np.zeros_like(self._b_1)  # np.maximum is five times as fast as with 0
+        self._mean = np.full((w.d_model, 1), 1 / w.d_model, dtype)  # x @ it are the means of rows
         # 1 where a column belongs to a head: products with it sum over heads, or spread over them.
         self._columns = np.kron(np.eye(w.h, dtype=dtype), np.ones(w.d_k, dtype))
 
@@ -76,6 +77,8 @@ class FastEncoderLayer:
         x = np.ascontiguousarray(x, dtype=self._w_qkv.dtype)
         w = self.weights
         require_shape("x", x, {"n": None, "d_model": w.d_model}, leading=None)
+        if any(np.may_share_memory(x, own) for own in self._buffers.values()):
+            x = x.copy()  # what the layer has returned is about to be written over
         self._shape, self._mask = x.shape, mask
         self._x = x.reshape(-1, w.d_model)
         rows, d = self._x.shape
@@ -180,16 +183,14 @@ class FastEncoderLayer:
 
     def _add_and_norm(self, span: slice, which: int, x: Array, bias: Array, out: Array) -> None:
         """out = norm(x + branch + bias), where the normalised vectors take the branch's place."""
-        d = x.shape[1]
-        mean = np.full((d, 1), 1 / d, x.dtype)
         for u, inverse, block, y in _chunks(
             self._normed[which][span], self._inverse[which][span], x, out
         ):
             u += bias[: len(u)]
             u += block
-            u -= u @ mean
+            u -= u @ self._mean
             np.einsum("nd,nd->n", u, u, out=inverse[:, 0])
-            inverse /= d
+            inverse /= u.shape[1]
             inverse += self._epsilon
             np.divide(1, np.sqrt(inverse, out=inverse), out=inverse)
             u *= inverse
@@ -229,20 +230,21 @@ class FastEncoderLayer:
         """(g - mean g - xhat mean(g xhat)) / s with g = cotangent * gamma, and of gamma, beta."""
         (gamma, _), d = self._norms[which], cotangent.shape[1]
         scratch = self._array("scratch", *gamma.shape)
-        mean, mean_with_gamma = np.full((d, 1), 1 / d, out.dtype), gamma[0, :, None] / d
-        self._add(f"beta {which}", cotangent.sum(axis=0))
-        grad_gamma = np.zeros(d, out.dtype)
+        mean_with_gamma = self._mean * gamma[0, :, None]
+        grad_gamma, grad_beta = np.zeros((2, d), out.dtype)
         for g, x_hat, inverse, block in _chunks(
             cotangent, self._normed[which][span], self._inverse[which][span], out
         ):
             product = np.multiply(g, x_hat, out=scratch[: len(g)])
             grad_gamma += product.sum(axis=0)
+            grad_beta += g.sum(axis=0)
             along = product @ mean_with_gamma
             np.multiply(g, gamma[: len(g)], out=block)
-            block -= block @ mean
+            block -= block @ self._mean
             block -= np.multiply(x_hat, along, out=product)
             block *= inverse
         self._add(f"gamma {which}", grad_gamma)
+        self._add(f"beta {which}", grad_beta)
 
     def _network_backward(self, span: slice, cotangent: Array, out: Array) -> None:
         """Through the network and beside it."""
@@ -250,13 +252,15 @@ class FastEncoderLayer:
         self._add_product("w_2", hidden, cotangent)
         self._add("b_2", cotangent.sum(axis=0))
         grad_hidden = np.matmul(cotangent, w.w_2.T, out=self._array("wide", *hidden.shape))
+        grad_b_1 = np.zeros(w.d_ff, hidden.dtype)
         for block, active in _chunks(grad_hidden, hidden):
             block *= active > 0
+            grad_b_1 += block.sum(axis=0)
         first = self._array("first", *out.shape)
         for normed, y in _chunks(self._normed[0][span], first):
             _affine(normed, *self._norms[0], y)
         self._add_product("w_1", first, grad_hidden)
-        self._add("b_1", grad_hidden.sum(axis=0))
+        self._add("b_1", grad_b_1)
         np.matmul(grad_hidden, w.w_1.T, out=out)
         out += cotangent
 
@@ -318,8 +322,9 @@ class FastEncoderLayer:
         h, d = self._attention.h, self.weights.d_model
         grad_w[:, :d] *= self._scale
         grad_b[:d] *= self._scale
-        matrices = [split_heads(part, h) for part in np.split(grad_w, 3, axis=1)]
-        return matrices + [part.reshape(h, -1) for part in np.split(grad_b, 3)]
+        parts = [slice(k * d, (k + 1) * d) for k in range(3)]
+        matrices = [split_heads(grad_w[:, part], h) for part in parts]
+        return matrices + [grad_b[part].reshape(h, -1) for part in parts]
 
 
 def _are_tame(totals: Array) -> bool:

@@ -20,7 +20,7 @@ def softmax(logits: npt.ArrayLike) -> Array:
     probabilities = np.empty(logits.shape, logits.dtype)
     for rows, out in row_blocks(logits, probabilities):
         np.exp(_shifted(rows), out=out)
-        total = out.sum(axis=-1, keepdims=True)
+        total = np.einsum("rm->r", out)[:, None]
         total[total == 0] = 1  # only where the whole row is excluded: else the largest term is 1
         out /= total
     return probabilities

@@ -107,6 +107,19 @@ def test_backward_is_that_of_the_last_forward_and_may_be_repeated():
         np.testing.assert_allclose(found, encoder_layer_vjp(y, weights, g)[0], **EXACT)
 
 
+def test_what_it_returned_may_be_handed_back_to_it():
+    weights, rng = drawn(), np.random.default_rng(0)
+    layer = FastEncoderLayer(weights)
+    x = rng.standard_normal((2, 5, 12))
+    y = encoder_layer(x, weights)
+    layer.forward(layer.forward(x))
+    g = rng.standard_normal(x.shape)
+    grad_y, _ = encoder_layer_vjp(y, weights, g)
+    np.testing.assert_allclose(layer.backward(g)[0], grad_y, **EXACT)
+    again, _ = encoder_layer_vjp(y, weights, grad_y)
+    np.testing.assert_allclose(layer.backward(layer.backward(g)[0])[0], again, **EXACT)
+
+
 def test_inputs_are_left_alone():
     weights, rng = drawn(), np.random.default_rng(0)
     x, g = rng.standard_normal((2, 3, 12))
