@@ -11,8 +11,8 @@ turn are printed, and to ``torch`` those of the others.  ``memory_kept`` is ``pl
 beside ``bare`` in a process that has called `keep_freed_memory`.  Peak memory is what a process
 needs on top of its inputs.  It judges nothing.
 
-Every measurement gets a process of its own.  OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE are taken
-out of its environment: they choose another kernel than the one made for the processor.
+Every measurement gets a process of its own, without OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE in its
+environment.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ D, H, F, N = 512, 8, 2048, 512
 BATCHES = (1, 8)
 DTYPES = ("float32", "float64")
 MODULE = "tests.benchmarks.encoder_layer"
+#: They choose another kernel than the one made for the processor.
+TAKEN_OUT = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 Step = Callable[[], Any]
 
 
@@ -206,8 +208,7 @@ def in_a_process(threads: int, *arguments: str, module: str = MODULE) -> Any:
     """The answer of a benchmark in a fresh process with so many threads."""
     chosen = {name: str(threads) for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
                                               "MKL_NUM_THREADS")}  # fmt: skip
-    dropped = {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"}
-    kept = {name: value for name, value in os.environ.items() if name not in dropped}
+    kept = {name: value for name, value in os.environ.items() if name not in TAKEN_OUT}
     command = [sys.executable, "-m", module, "--part", *arguments]
     run = subprocess.run(command, env=kept | chosen, check=True, stdout=subprocess.PIPE)
     return json.loads(run.stdout)
@@ -215,7 +216,9 @@ def in_a_process(threads: int, *arguments: str, module: str = MODULE) -> Any:
 
 def measure(runs: int, threads: list[int]) -> dict[str, Any]:
     out: dict[str, Any] = {"runs": runs, "numpy": np.__version__, "cores": os.cpu_count(),
-                           "python": platform.python_version()}  # fmt: skip
+                           "python": platform.python_version(),
+                           "taken_out_of_environment": [n for n in TAKEN_OUT if n in os.environ],
+                           "memory_kept": "plain, after keep_freed_memory()"}  # fmt: skip
     for count in threads:
         out[f"threads_{count}"] = {
             "blas": in_a_process(count, "blas"),
