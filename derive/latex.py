@@ -29,7 +29,7 @@ SETS: Final = {"real": r"\mathbb{R}", "int": r"\mathbb{Z}", "nat": r"\mathbb{N}"
 SIGNS: Final = {"eq": "=", "le": r"\le", "lt": "<"}
 _GREEK_NAMES: Final = """
     alpha beta gamma delta epsilon eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi
-    omega Sigma Omega Delta Gamma
+    omega Sigma Omega Delta Gamma Phi
 """
 GREEK: Final = frozenset(_GREEK_NAMES.split())
 

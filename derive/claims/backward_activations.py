@@ -1,33 +1,41 @@
 r"""The backward passes of activation functions, entry by entry.
 
 ReLU has a derivative away from its kink.  The sigmoid is 1/(1 + e^-x), SiLU is x times that, and
-GELU in its tanh form is x times the sigmoid of twice the argument of tanh.
+GELU in its tanh form is x times the sigmoid of twice the argument of tanh.  The error function is
+not among the functions of the kernel: for GELU itself the normal distribution is a function of
+which its derivative, the density, is all that is known.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from derive.claim import Script
+from derive.claim import Given, Script
 from derive.claims._backward import (
     Case,
     Draw,
     backward_claim,
+    by_table,
     defined_as,
     in_form,
     paired,
 )
 from derive.claims._gates import Units, sided, through_gates
 from derive.claims._sigmoid import reflection, sigmoid
-from derive.claims._softmax import exp
+from derive.claims._softmax import delta, exp
+from derive.evaluate import Smooth
 from derive.kernel.rules import Theorem
 from derive.language import (
+    Differentiable,
     GradientIs,
+    VectorFunction,
     dim,
+    equal,
     forall,
     index,
     minus,
@@ -48,7 +56,7 @@ TOPIC = "backward"
 Entrywise = Callable[[Any], Any]
 
 n = dim("n")
-i, j = index("i", n), index("j", n)
+i, j, k = (index(name, n) for name in "ijk")
 x, g, M, P, R, U = (tensor(name, n) for name in ("x", "g", "m", "p", "q", "u"))
 
 
@@ -102,6 +110,26 @@ SLOPE = times(2, ROOT, plus(1, times(3, c, power(x[j], 2))))
 GELU_GOAL = GradientIs(
     loss(lambda z: times(z, times(half, plus(1, tanh(argument(z)))))), x, j,
     times(g[j], plus(P[j], times(x[j], P[j], R[j], SLOPE))),
+)  # fmt: skip
+Phi = VectorFunction("Phi", n, n)
+
+
+def density(z: Any) -> Any:
+    """Of the standard normal distribution."""
+    return over(exp(times(-1, half, power(z, 2))), power(times(2, sp.pi), half))
+
+
+NORMAL = (
+    Given(forall(i, Differentiable(Phi(x)[i])), r"$\Phi$ is differentiable at $x$"),
+    Given(
+        forall([i, k], equal(Phi.partial(x)[i, k], times(delta(i, k), density(x[k])))),
+        r"$\Phi$ works entry by entry, and its derivative is the density of the standard normal "
+        "distribution",
+    ),
+)
+EXACT_GOAL = GradientIs(
+    total(times(g[i], x[i], Phi(x)[i]), i), x, j,
+    times(g[j], plus(Phi(x)[j], times(x[j], density(x[j])))),
 )  # fmt: skip
 
 
@@ -169,11 +197,22 @@ def draw(name: str) -> Draw:
                 values[M] = (point > 0).astype(float)
             if name == "gelu_tanh":
                 values[c] = 0.044715
+            if name == "gelu":
+                values["Phi"] = Smooth(normal_distribution, normal_densities)
             output = getattr(numeric, name)(point)
             gradient = getattr(numeric, f"{name}_vjp")(point, cotangent)
             yield Case(values, paired(cotangent, output), gradient)
 
     return cases
+
+
+def normal_distribution(v: Any) -> Any:
+    return np.array([0.5 * (1 + math.erf(entry / math.sqrt(2))) for entry in v])
+
+
+def normal_densities(v: Any) -> Any:
+    """Its partial derivatives."""
+    return np.diag(np.exp(-v * v / 2) / math.sqrt(2 * math.pi))
 
 
 # ---------------------------------------------------------------------- claims
@@ -198,6 +237,22 @@ SILU = backward_claim(
     mistakes=lambda: (("the sigmoid is taken for a constant", times(g[j], P[j])),),
 )  # fmt: skip
 GELU = backward_claim(
+    "gelu", "GELU: backward",
+    r"`gelu_vjp` returns $g\,(\Phi(x) + x\,\varphi(x))$ with the distribution function $\Phi$ of "
+    r"the standard normal distribution and its density $\varphi$, for $x\,\Phi(x)$.",
+    EXACT_GOAL, by_table(EXACT_GOAL, "product rule", "the delta leaves one entry", 1),
+    draw("gelu"), given=NORMAL,
+    mistakes=lambda: (
+        ("the distribution is taken for a constant", times(g[j], Phi(x)[j])),
+        ("the density is not multiplied by the entry",
+         times(g[j], plus(Phi(x)[j], density(x[j])))),
+        ("the density without the half in the exponent",
+         times(g[j], plus(Phi(x)[j], times(
+             x[j], over(exp(times(-1, power(x[j], 2))), power(times(2, sp.pi), half)))))),
+    ),
+    remark=r"The kernel has no error function. All that is used of $\Phi$ is its derivative.",
+)  # fmt: skip
+GELU_TANH = backward_claim(
     "gelu-tanh", "GELU in its tanh form: backward",
     r"`gelu_tanh_vjp` returns $g\,(p + x\,p\,q\,s)$ with $p = \sigma(2u)$, $q = \sigma(-2u)$ and "
     r"$s = 2\sqrt{2/\pi}\,(1 + 3 c x^2)$, the derivative of $2u$, for $x\,(1 + \tanh u)/2$ with "
@@ -206,7 +261,7 @@ GELU = backward_claim(
     remark="It holds for any number $c$.",
 )  # fmt: skip
 
-CLAIMS = (RELU, SIGMOID, SILU, GELU)
+CLAIMS = (RELU, SIGMOID, SILU, GELU, GELU_TANH)
 
 if __name__ == "__main__":
     import sys

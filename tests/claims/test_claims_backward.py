@@ -100,6 +100,7 @@ def test_every_component_and_input_has_its_claim() -> None:
         "relu": [""],
         "sigmoid": [""],
         "silu": [""],
+        "gelu": [""],
         "gelu-tanh": [""],
         "gated-feed-forward": [
             "input",
@@ -328,6 +329,15 @@ MUTANTS = {
     ),
     "silu: both sides exchanged": told(
         "silu", times(E.g[E.j], E.R[E.j], plus(1, times(E.x[E.j], E.P[E.j]))), activation(E.itself)
+    ),
+    "exact gelu: a constant": slip(
+        "gelu", "the distribution is taken for a constant", table(1)
+    ),
+    "exact gelu: the density alone": slip(
+        "gelu", "the density is not multiplied by the entry", table(1)
+    ),
+    "exact gelu: the exponent": slip(
+        "gelu", "the density without the half in the exponent", table(1)
     ),
     "gelu: without the slope": told(
         "gelu-tanh",
@@ -620,6 +630,9 @@ OPEN = frozenset({
     "gelu: without the slope",
     "gelu: the slope of x",
     "gelu: half the slope",
+    "exact gelu: a constant",
+    "exact gelu: the density alone",
+    "exact gelu: the exponent",
     "rotary: not turned back",
     "rotary: not turned",
     "rotary: turned twice",
