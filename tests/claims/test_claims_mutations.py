@@ -103,6 +103,7 @@ OPEN = {
     "backward/pre-norm-input": 1,
     "backward/relu": 1,
     "backward/residual-input": 1,
+    "information-loss/kept-energy": 1,
     "scaling/exact-condition": 1,
     "scaling/in-a-head": 1,
     "scaling/moments": 1,

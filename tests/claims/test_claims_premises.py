@@ -127,6 +127,15 @@ ROWS: Final = {
 }  # fmt: skip
 
 
+def tail(at_origin: Term) -> Model:
+    """At the threshold 0: a density 1 of slope 0, and a tail of slope -1 with this value."""
+    falling = Function(
+        lambda _, size, x: T.sub(at_origin, T.instantiate(x, (T.ZERO,))), lambda *_: T.num(-1)
+    )
+    constant = Function(lambda *_: T.ONE, lambda *_: T.ZERO)
+    return Model({"t": [0]}, {"Q": falling, "phi": constant})
+
+
 def two_units(p: Prover, goal: Term) -> Theorem:
     """x -> (relu(x), relu(-x)) takes no two numbers to one pair, since x is the difference."""
     x, y = (T.apply(name, T.ZERO) for name in ("_X1", "_X2"))
@@ -154,6 +163,7 @@ MODELS: Final = {
     "head-symmetries/equal-heads-stay-equal": Model(
         {"theta": by_layer(next_number), "eta": lambda l: T.neg(one_over(l))}, {"F": IDENTITY}
     ),
+    "head-symmetries/only-basis-changes": Model({"d_model": 1, "k": 1, "E": [[-1]], "_t0": [[0]]}),
     "head-symmetries/basis-of-queries": Model(
         {"M": identity, "N": identity, "d_k": 1, "d_model": 1, "h": 1, "n": 1, "m": 1}
     ),
@@ -231,6 +241,10 @@ MODELS: Final = {
     "scaling/by-model-width": Model({**COUNTED_SIGNS, "h": 3, "d_model": 3}),
     "attention-average/dropout-mean": MASKS,
     "attention-average/dropout-variance": MASKS,
+    "information-loss/biased-share": Model(
+        {"N": 2, "P": [HALF, HALF], "z": [0, 2], "A": [1, 0], "mu": 1, "sigma": 1}
+    ),
+    "information-loss/kept-energy": (tail(HALF), tail(T.num(Fraction(1, 8)))),
     "information-loss/half-inactive": Model({"N": 2, "P": [Fraction(1, 2)] * 2, "z": [1, -1]}),
     "information-loss/gate-entropy": Model({"p": T.num(Fraction(1, 3))}),
     "injectivity/two-units-each": Model({"d_model": 1, "V": [[1], [-1]]}),
