@@ -62,6 +62,9 @@ SHOWN = {
     "xᵀ y = 0": equal(total(x[a] * y[a], a), 0),
     "‖x‖² = 1": equal(total(x[a] ** 2, a), 1),
     "‖x‖ ≤ ‖y‖": at_most(sp.sqrt(total(x[a] ** 2, a)), sp.sqrt(total(y[a] ** 2, a))),
+    "‖x‖² ≤ xᵀ y": at_most(
+        sp.sqrt(total(x[a] ** 2, a)) ** 2, total(x[a] * y[a], a)
+    ),
     "tr(J) = 0": equal(total(J[a, a], a), 0),
     "⟨J, W⟩ = 0": equal(total(J[a, b] * W[a, b], a, b), 0),
     "⟨J, Wᵀ⟩ = 0": equal(total(J[a, b] * W[b, a], a, b), 0),

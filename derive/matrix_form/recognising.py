@@ -66,10 +66,13 @@ class Reader:
         if t.op == "sum":
             inside[t] = F.fresh_scalar(), self.scalar(t)
             return inside[t][0]
-        if t.op == "fn" and t.data == "sqrt" and t.children[0].op == "sum":
-            below = self.scalar(t.children[0])
+        squared = t.op == "pow" and t.data == 2
+        root = t.children[0] if squared else t
+        if root.op == "fn" and root.data == "sqrt" and root.children[0].op == "sum":
+            below = self.scalar(root.children[0])
             if below.op == "norm2":
-                inside[t] = F.fresh_scalar(), F.number("norm", *below.parts)
+                name = "norm2" if squared else "norm"
+                inside[t] = F.fresh_scalar(), F.number(name, *below.parts)
                 return inside[t][0]
         if t.op not in ("add", "mul", "pow", "fn", "E"):
             raise NoForm(f"a sum inside of {t.op}")
