@@ -128,10 +128,10 @@ def recheck(out: Path, modules: Sequence[str], *, all_of_coq: bool = False) -> N
     asked = [part for name in modules for part in _option(name, alone=not all_of_coq)]
     done = subprocess.run(
         ["coqchk", "-silent", "-o", "-Q", ".", "Derive", *asked], cwd=out, text=True,
-        capture_output=True, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
     )  # fmt: skip
     if done.returncode:
-        raise CoqError(f"coqchk refuses: {' '.join(done.stderr.split())[:400]}")
+        raise CoqError(f"coqchk refuses: {' '.join(done.stdout.split())[-400:]}")
     foreign = suspicious(done.stdout)
     if foreign:
         raise CoqError(f"coqchk: our modules rest on {', '.join(foreign)}")

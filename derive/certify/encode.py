@@ -40,11 +40,11 @@ _CODE: Final = {
     **{name: k for k, name in enumerate(_TERMS)},
     **{name: 30 + k for k, name in enumerate(_FORMULAS)},
     **{name: 50 + k for k, name in enumerate(_RULES)},
-    "generalise-tensor": 55,
-    "plain-linear-combination": 90,
-    "plain-order": 91,
+    "close": 47,
+    "plain-linear-combination": 48,
+    "plain-order": 49,
 }
-_END: Final = 49
+_END: Final = 46
 _RANGES: Final = {"QNum": 0, "QTen": 1, "QFun": 2, "QRan": 3}
 
 
@@ -267,15 +267,20 @@ class Log:
         closed = []
         for stated in (self.statement, *self.conditions):
             at = self._together(w, [(self.deep(r), made[self.deep(r)]) for r in stated.roots])
-            for f in reversed(stated.frees):
-                at = w.step(
-                    _CODE["generalise"],
-                    [w.theorem(at), _RANGES[f.range[0]], f.range[1],
-                     self.symbols.of(f.symbol), w.term(f.size)],
-                )  # fmt: skip
+            symbols = [n for f in reversed(stated.frees) for n in self.name(w, f)]
+            if symbols:
+                at = w.step(_CODE["close"], [w.theorem(at), len(stated.frees), *symbols])
             closed.append(at)
         if len(closed) != 1 or closed[0] != w.theorems - 1:
             w.step(_CODE["conj"], [len(closed), *map(w.theorem, closed)])
+
+    def name(self, w: Writer, f: Free) -> list[int]:
+        """A free symbol, with the number of its indices, and whether it takes a vector."""
+        (kind, k), x = f.range, self.symbols.of(f.symbol)
+        if kind == "QNum":
+            return [w.term(node("Free", x, k, f.size)), 0]
+        head = w.term(node("HFree", x, kind == "QRan"))
+        return [head, k if kind == "QRan" else 2 * k + (kind == "QFun")]
 
     def _together(self, w: Writer, proved: Sequence[tuple[Node, int]]) -> int:
         """From theorems for the formulas, one for their conjunction as `_conjunction` forms it."""
@@ -367,12 +372,14 @@ class _Arguments:
 
     def _generalise(self) -> list[int]:
         (x,) = self._exactly(1)
-        size = self._term(x.children[0]) if x.children else self.w.term(ZERO)
-        return [self._p(0), 0, _kind(x), self.log.symbols.of(x), size]
+        self.form = "close"
+        return [self._p(0), 1, *self.log.name(self.w, _free(self.log.deep, x))]
 
     def _generalise_tensor(self) -> list[int]:
         name, arity = self.args
-        return [self._p(0), 1, arity, self.log.symbols.of(Head(name, arity)), self.w.term(ZERO)]
+        self.form = "close"
+        head = Free(Head(name, arity), ("QTen", arity), ZERO)
+        return [self._p(0), 1, *self.log.name(self.w, head)]
 
     def _specialise(self) -> list[int]:
         return [self._p(0), *self._all(1), *self._value(self._exactly(1)[0])]

@@ -159,6 +159,21 @@ Definition formula_node (op : N) : reader fm :=
       ret (FGrad4 n m k o f p v)
   | _ => fun _ _ => None
   end.
+(** Generalise by free names, the first one first: numbers, tensors with k indices, functions. *)
+Definition close_one (t : thm) (v : tm) (k : nat) : option thm :=
+  match v with
+  | Free x kind n => r_generalise t (QNum kind) x n
+  | HFree x true => r_generalise t (QRan k) x zero
+  | HFree x false =>
+      r_generalise t (if Nat.odd k then QFun (Nat.div2 k) else QTen (Nat.div2 k)) x zero
+  | _ => None
+  end.
+Fixpoint close (t : thm) (vs : list (tm * nat)) : option thm :=
+  match vs with
+  | [] => Some t
+  | (v, k) :: r => match close_one t v k with Some u => close u r | None => None end
+  end.
+
 Definition rule (op : N) : reader (option thm) :=
   match op with
   | 50%N => do p <- f_; ret (r_assume p)
@@ -206,9 +221,10 @@ Definition rule (op : N) : reader (option thm) :=
   | 86%N => do p <- h_; do q <- h_; do g <- f_; ret (r_gradient_value p q g)
   | 87%N => do p <- h_; do q <- h_; do g <- f_; ret (r_gradient_function p q g)
   | 88%N => do p <- h_; do q <- h_; ret (r_gradient_unique p q)
-  | 90%N =>
+  | 47%N => do t <- h_; do vs <- list_ (do v <- t_; do k <- nat_; ret (v, k)); ret (close t vs)
+  | 48%N =>
       do ps <- list_ h_; do g <- f_; do cs <- list_ t_; ret (r_combination ps [] g (plain 0 cs))
-  | 91%N => do ps <- list_ h_; do g <- f_; do cs <- list_ t_; ret (r_order ps [] g (plain 0 cs))
+  | 49%N => do ps <- list_ h_; do g <- f_; do cs <- list_ t_; ret (r_order ps [] g (plain 0 cs))
   | _ => fun _ _ => None
   end.
 
@@ -231,12 +247,12 @@ Definition with_end (s : state) : state :=
 Definition step (op : N) (s : state) (l : list N) : option (state * list N) :=
   if (op <? 30)%N then
     match term_node op s l with Some (t, r) => Some (with_node (NTerm t) s, r) | None => None end
-  else if (op <? 49)%N then
+  else if (op <? 46)%N then
     match formula_node op s l with
     | Some (p, r) => Some (with_node (NFormula p) s, r)
     | None => None
     end
-  else if (op =? 49)%N then Some (with_end s, l)
+  else if (op =? 46)%N then Some (with_end s, l)
   else match rule op s l with Some (o, r) => Some (with_theorem o s, r) | None => None end.
 
 (** The state after the last step, or where it stopped *)
@@ -282,6 +298,14 @@ Proof.
     now apply (IH l1 ts' l2).
 Qed.
 
+Lemma close_ok : forall vs t u, valid t -> close t vs = Some u -> valid u.
+Proof.
+  induction vs as [|[v k] vs IH]; intros t u V H; cbn [close] in H; [now injection H as <-|].
+  destruct (close_one t v k) as [t'|] eqn:Q; [|discriminate]. apply (IH t' u); [|exact H].
+  unfold close_one in Q. destruct v; try discriminate Q; try (destruct random);
+    eapply generalise_ok; eassumption.
+Qed.
+
 Ltac parse H :=
   repeat match type of H with
   | context [match ?m with _ => _ end] =>
@@ -306,7 +330,7 @@ Proof.
   | Q : list_ h_ s _ = Some (?t, _) |- _ => apply (list_valid s) in Q; [|exact V]
   end;
   first
-  [ by_rule assume_ok | by_rule conj_ok | by_rule conjunct_ok | by_rule discharge_ok
+  [ by_rule close_ok | by_rule assume_ok | by_rule conj_ok | by_rule conjunct_ok | by_rule discharge_ok
   | by_rule mp_ok | by_rule generalise_ok | by_rule specialise_ok | by_rule witness_ok
   | by_rule choose_ok | by_rule r_cases_ok | by_rule disjunct_ok | by_rule excluded_ok
   | by_rule contradiction_ok | by_rule deny_ok | by_rule not_implies_ok | by_rule not_forall_ok
@@ -322,7 +346,7 @@ Qed.
 Lemma step_sound : forall op s l s' r, sound s -> step op s l = Some (s', r) -> sound s'.
 Proof.
   intros op s l s' r [V S] H. unfold step in H.
-  destruct (op <? 30)%N; [|destruct (op <? 49)%N; [|destruct (op =? 49)%N]].
+  destruct (op <? 30)%N; [|destruct (op <? 46)%N; [|destruct (op =? 46)%N]].
   - destruct (term_node op s l) as [[t r']|]; [|discriminate]. injection H as <- _. now split.
   - destruct (formula_node op s l) as [[t r']|]; [|discriminate]. injection H as <- _. now split.
   - injection H as <- _. split; [constructor|]. intros p fe [Q|Q]; [|now apply S].
