@@ -824,7 +824,7 @@ TWO_KEYS = Claim(
     id="head-patterns/two-opposite-heads-cancel",
     title="With two keys, opposite heads with equal values cancel",
     source=Source(
-        INTERVIEW, ("B10",),
+        INTERVIEW, ("B10", "B19"),
         f"{OPPOSITE}. What the sum of two such heads does is not said.",
     ),
     statement=forall([t, a], equal(two_sum, total(V_2[pair, a], pair))),

@@ -241,6 +241,9 @@ MODELS: Final = {
     "scaling/by-model-width": Model({**COUNTED_SIGNS, "h": 3, "d_model": 3}),
     "attention-average/dropout-mean": MASKS,
     "attention-average/dropout-variance": MASKS,
+    "attention-average/two-heads": Model(
+        {"m": 3, "d": 1, "d_v": 1, "B": zero, "B'": zero, "W": zero, "W'": zero}
+    ),
     "information-loss/biased-share": Model(
         {"N": 2, "P": [HALF, HALF], "z": [0, 2], "A": [1, 0], "mu": 1, "sigma": 1}
     ),
