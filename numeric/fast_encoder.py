@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from numeric.arrays import Array, require_shape
 from numeric.layer_weights import EncoderLayerWeights, LayerNormWeights
-from numeric.masks import apply_mask
+from numeric.masks import apply_mask, require_mask_shape
 from numeric.multi_head import concat_heads, split_heads
 from numeric.weights import FeedForwardWeights, MultiHeadWeights
 
@@ -33,8 +33,8 @@ _SPAN = 1024
 class FastEncoderLayer:
     """Post-LN with biases: self-attention, one network with ReLU, norms with epsilon inside.
 
-    Works in the precision of the weights, which are read when it is made.  The arrays that
-    `forward` and `backward` return belong to the layer and are written over by its next call;
+    Works in the precision of the weights, which must not change as long as it is used.  The arrays
+    that `forward` and `backward` return belong to the layer and are written over by its next call;
     `backward` belongs to the last `forward`, and may be repeated.
     """
 
@@ -44,6 +44,7 @@ class FastEncoderLayer:
         self._attention, self._network, *norms = _plain_parts(weights)
         self._epsilon = epsilon
         self._buffers: dict[str, Array] = {}
+        self._has_run = False
         self._norms = [(_repeated(norm.gamma), _repeated(norm.beta)) for norm in norms]
         self._pack(self._attention)
 
@@ -73,12 +74,18 @@ class FastEncoderLayer:
     # ------------------------------------------------------------------ forward
 
     def forward(self, x: npt.ArrayLike, *, mask: npt.ArrayLike | None = None) -> Array:
-        """x (..., n, d_model) -> the same shape; mask as in `encoder_layer`."""
+        """x (..., n, d_model) -> the same shape, n at least 1; mask as in `encoder_layer`."""
+        self._has_run = False
         x = np.ascontiguousarray(x, dtype=self._w_qkv.dtype)
         w = self.weights
         require_shape("x", x, {"n": None, "d_model": w.d_model}, leading=None)
+        if x.shape[-2] == 0:
+            raise ValueError(f"x has shape {x.shape}; expected at least one token")
         if any(np.may_share_memory(x, own) for own in self._buffers.values()):
             x = x.copy()  # what the layer has returned is about to be written over
+        if mask is not None:
+            mask, n = np.asarray(mask), x.shape[-2]
+            require_mask_shape(mask, (*x.shape[:-2], self._attention.h, n, n))
         self._shape, self._mask = x.shape, mask
         self._x = x.reshape(-1, w.d_model)
         rows, d = self._x.shape
@@ -95,18 +102,19 @@ class FastEncoderLayer:
             self._add_and_norm(span, 0, x, self._b_o, first)
             self._network_forward(first, self._hidden[span], self._normed[1][span])
             self._add_and_norm(span, 1, first, self._b_2, second[span])
+        self._has_run = True
         return second.reshape(self._shape)
 
     def _spans(self) -> Iterator[slice]:
         """Rows of some whole sequences at a time; one span at least."""
-        n, rows = max(self._shape[-2], 1), len(self._x)
+        n, rows = self._shape[-2], len(self._x)
         step = n * max(1, _SPAN // n)
         for start in range(0, max(rows, 1), step):
             yield slice(start, min(start + step, rows))
 
     def _prepare_exponentials(self) -> None:
         """Places for them, for no more heads than need the room of everything else that is kept."""
-        (rows, d), n, h = self._x.shape, max(self._shape[-2], 1), self._attention.h
+        (rows, d), n, h = self._x.shape, self._shape[-2], self._attention.h
         heads = rows // n * h
         self._kept = rows * (7 * d + self._network.d_ff) // (n * n)
         self._exponentials = self._array("exponentials", min(heads, self._kept + 1), n, n)
@@ -120,7 +128,7 @@ class FastEncoderLayer:
         for block in _chunks(qkv):
             block += self._b_qkv[: len(block)]
         n, h = self._shape[-2], self._attention.h
-        totals = self._array("totals", len(qkv) // max(n, 1) * h, n)
+        totals = self._array("totals", len(qkv) // n * h, n)
         ones = np.ones(n, totals.dtype)
         for total, (head, (q, k, v), mixed) in zip(
             totals, self._each_head(span, qkv, heads), strict=True
@@ -141,7 +149,7 @@ class FastEncoderLayer:
         self, span: slice, qkv: Array, heads: Array
     ) -> Iterator[tuple[int, tuple[Array, Array, Array], Array]]:
         """Numbers of all heads in a span, views of their queries, keys, values and outputs."""
-        n, h, d_k = max(self._shape[-2], 1), self._attention.h, self._attention.d_k
+        n, h, d_k = self._shape[-2], self._attention.h, self._attention.d_k
         parts = qkv.reshape(-1, n, 3, h, d_k)
         outputs = heads.reshape(-1, n, h, d_k)
         for b in range(len(parts)):
@@ -199,7 +207,12 @@ class FastEncoderLayer:
     # ------------------------------------------------------------------ backward
 
     def backward(self, cotangent: npt.ArrayLike) -> tuple[Array, EncoderLayerWeights]:
-        """cotangent (..., n, d_model) of the last `forward` -> gradients of x and the weights."""
+        """cotangent (..., n, d_model) of the last `forward` -> gradients of x and the weights.
+
+        Raises RuntimeError where there is no `forward` that has come to its end.
+        """
+        if not self._has_run:
+            raise RuntimeError("backward belongs to a forward pass; call forward first")
         cotangent = np.ascontiguousarray(cotangent, dtype=self._w_qkv.dtype)
         require_shape("cotangent", cotangent, {}, leading=self._shape)
         rows, d = self._x.shape

@@ -70,7 +70,7 @@ def apply_mask(scores: npt.ArrayLike, mask: npt.ArrayLike) -> Array:
     keys get -inf whatever their score is.
     """
     scores, mask = as_floating(scores), _without_floor(mask)
-    _check_shape(mask, scores.shape)
+    require_mask_shape(mask, scores.shape)
     excluded = np.isneginf(mask)
     bias = np.where(excluded, 0, mask).astype(scores.real.dtype)
     masked = scores + bias
@@ -96,7 +96,8 @@ def _without_floor(mask: npt.ArrayLike) -> Array:
     return np.where(mask <= floor, mask.dtype.type(-np.inf), mask)
 
 
-def _check_shape(mask: Array, scores: tuple[int, ...]) -> None:
+def require_mask_shape(mask: Array, scores: tuple[int, ...]) -> None:
+    """Refuse a mask that is not (n, m) or has other axes than scores of that shape."""
     # Plain broadcasting would read a mask (batch, n, m) as (h, n, m) where batch and h agree.
     if mask.ndim in (2, len(scores)):
         sizes = zip(mask.shape, scores[-mask.ndim :], strict=True)

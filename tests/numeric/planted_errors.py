@@ -692,7 +692,7 @@ MASKS = [
     Planted(
         "a mask by sequence is taken for one by head",
         "masks",
-        "_check_shape",
+        "require_mask_shape",
         "mask.ndim in (2, len(scores))",
         "mask.ndim <= len(scores)",
         "masks::test_a_mask_by_batch_is_not_taken_for_one_by_head",

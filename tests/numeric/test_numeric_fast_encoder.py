@@ -147,6 +147,18 @@ def test_what_is_no_number_is_refused(bad):
         FastEncoderLayer(drawn()).forward(x)
 
 
+def test_backward_needs_a_forward_pass_that_has_come_to_its_end():
+    layer = FastEncoderLayer(drawn())
+    with pytest.raises(RuntimeError, match="call forward first"):
+        layer.backward(np.ones((3, 12)))
+    layer.forward(np.ones((3, 12)))
+    layer.backward(np.ones((3, 12)))
+    with pytest.raises(ValueError, match="nan or"):
+        layer.forward(np.full((3, 12), np.nan))
+    with pytest.raises(RuntimeError, match="call forward first"):
+        layer.backward(np.ones((3, 12)))
+
+
 def test_other_layers_are_refused():
     weights = drawn()
     others = [
@@ -159,12 +171,24 @@ def test_other_layers_are_refused():
             FastEncoderLayer(other)
 
 
+@pytest.mark.parametrize("shape", [(3, 5, 5), (2, 5, 5), (5, 4), (2, 3, 5, 4), (5,)])
+def test_a_mask_that_the_plain_layer_refuses_is_refused(shape):
+    x, weights, mask = np.ones((2, 5, 12)), drawn(), np.zeros(shape)
+    with pytest.raises(ValueError, match="mask has shape") as plain:
+        encoder_layer(x, weights, mask=mask)
+    with pytest.raises(ValueError, match="mask has shape") as fast:
+        FastEncoderLayer(weights).forward(x, mask=mask)
+    assert str(fast.value) == str(plain.value)
+
+
 def test_bad_shapes_are_named():
     layer = FastEncoderLayer(drawn())
     with pytest.raises(
         ValueError, match=r"x has shape \(3, 11\); expected \(\.\.\., n, d_model=12"
     ):
         layer.forward(np.ones((3, 11)))
+    with pytest.raises(ValueError, match=r"x has shape \(2, 0, 12\); expected at least one token"):
+        layer.forward(np.ones((2, 0, 12)))
     layer.forward(np.ones((3, 12)))
     with pytest.raises(ValueError, match=r"cotangent has shape \(2, 12\); expected \(3, 12\)"):
         layer.backward(np.ones((2, 12)))
