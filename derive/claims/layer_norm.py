@@ -796,16 +796,17 @@ def if_spread(form: Form, formula: Any) -> Any:
 def jacobian_mutations(form: Form) -> tuple[Mutation, ...]:
     other = other_form(form)
 
-    def claimed(mean: int, coupling: Any) -> Any:
+    def claimed(path: Any, coupling: Any) -> Any:
+        """`path` is what does not go through the deviation."""
         coupled = over(times(centred(a), centred(b)), times(d, coupling))
-        value = over(plus(one(a, b), times(-mean, over(1, d)), times(-1, coupled)), s)
+        value = over(minus(path, coupled), s)
         return if_spread(form, GradientIs(normalised(form, at(x), a), x, b, value))
 
     at_values = Example({**UNIT_ROW[form], a: 0})
     return (
         Mutation(
             rf"the last term is that for $\epsilon$ {other.name} the root",
-            statement=claimed(1, other.coupling),
+            statement=claimed(minus(one(a, b), over(1, d)), other.coupling),
             counterexample=at_values,
             twin=Twin(
                 "rows of the Jacobian against the formula of the other form",
@@ -814,7 +815,7 @@ def jacobian_mutations(form: Form) -> tuple[Mutation, ...]:
         ),
         Mutation(
             "the mean is taken for a constant",
-            statement=claimed(0, form.coupling),
+            statement=claimed(one(a, b), form.coupling),
             counterexample=at_values,
             twin=Twin(
                 "rows of the Jacobian against a formula without the derivative of the mean",
