@@ -99,6 +99,7 @@ OPEN = {
     "attention-average/dropout-variance": 1,
     "backward/feed-forward-first-bias": 1,
     "backward/feed-forward-input": 1,
+    "backward/gelu": 3,
     "backward/post-norm-input": 1,
     "backward/pre-norm-input": 1,
     "backward/relu": 1,

@@ -259,6 +259,11 @@ MODELS: Final = {
     "backward/residual-input": Model(functions={"f": IDENTITY, "N": IDENTITY}),
     "backward/post-norm-input": Model(functions={"f": IDENTITY, "N": IDENTITY}),
     "backward/pre-norm-input": Model(functions={"f": IDENTITY, "N": IDENTITY}),
+    # a function with the slope of the normal distribution at 0
+    "backward/gelu": Model(
+        {"n": 2, "x": [0, 0]},
+        {"Phi": multiple(lambda _: T.inv(T.fn("sqrt", T.mul(T.num(2), T.PI))))},
+    ),
     "attention/online-softmax": Model(
         {"s": zero, "M": zero, "mu": 0, "w": 1, "r": 1, "L": lambda l: l, "O": lambda l, c: l}
     ),
