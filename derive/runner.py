@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import derive
+from derive.children import end_with_parent
 from derive.replay import Replay, checkers_for
 from derive.result import LogView, Result, Settled, TwinStatus, TwinView, Verdict, to_plain
 
@@ -122,17 +123,15 @@ def verify(
 
 
 def _keep(store: Store, proofs: Sequence[_Done], results: Sequence[Result]) -> None:
-    """Keep what was found, or compared with its claim, and accepted by the checker in this run."""
+    """Keep what was found, and accepted by the checker, in this run."""
     for proof, result in zip(proofs, results, strict=True):
         found: Settled | None = proof.value
-        if found is None or not (result.replayed or result.verdict is Verdict.NOT_MATHEMATICAL):
+        if found is None or found.recalled:
             continue
-        if found.recalled and store.sealed:
-            continue
-        logs = store.entries[result.id]["logs"] if found.recalled else found.logs
-        entry = {"result": to_plain(found.result), "logs": logs,
-                 "goals": found.goals, "kinds": found.kinds}  # fmt: skip
-        store.keep(result.id, entry, found=not found.recalled)
+        if result.replayed or result.verdict is Verdict.NOT_MATHEMATICAL:
+            entry = {"result": to_plain(found.result), "logs": found.logs,
+                     "goals": found.goals, "kinds": found.kinds}  # fmt: skip
+            store.keep(result.id, entry)
     store.save()
 
 
@@ -402,7 +401,7 @@ class _Helper:
 
 
 def _help(tasks: Sequence[_Task], taken: Any, sender: Any) -> None:
-    _take_interrupts()
+    _begin_child()
     for place in _turns(taken, len(tasks)):
         done = _here(tasks[place])
         try:
@@ -416,7 +415,7 @@ def _unsent(done: _Done, error: Exception) -> _Done:
 
 
 def _fork(process: Any) -> None:
-    """Start a forked process that will call `_take_interrupts`."""
+    """Start a forked process that will call `_begin_child`."""
     with warnings.catch_warnings():
         # Python 3.12 warns of forking beside NumPy's idle threads, which hold no locks.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -428,7 +427,9 @@ def _fork(process: Any) -> None:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _take_interrupts() -> None:
+def _begin_child() -> None:
+    """What a forked process does first."""
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
@@ -555,7 +556,7 @@ class _Child:
 
 
 def _do_and_send(task: _Task, sender: Any) -> None:
-    _take_interrupts()
+    _begin_child()
     done = _here(task)
     try:
         sender.send(done)

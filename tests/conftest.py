@@ -1,8 +1,11 @@
 """Tests find every proof anew, and leave the user's folders alone."""
 
 import os
+from tempfile import TemporaryDirectory
 
+_STATE = TemporaryDirectory(prefix="derive-tests-")  # of this process, removed at its end
 os.environ["DERIVE_STORE"] = "off"
+os.environ["XDG_STATE_HOME"] = _STATE.name
 
 
 def pytest_addoption(parser):

@@ -7,16 +7,14 @@ they were.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from derive import store
+from derive import sealed, store
 from derive.result import LogView, Result
 from derive.wording import NOT_RUN
 
@@ -34,11 +32,8 @@ def keep(results: Sequence[Result], entries: Mapping[str, tuple[str, str]]) -> N
         if r.id in entries:
             certificate, reason = entries[r.id]
             found[r.id] = {"certificate": certificate, "reason": reason, "logs": _digests(r.logs)}
-    with contextlib.suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        beside = folder / f"{_NAME}.{os.getpid()}.tmp"
-        beside.write_text(json.dumps({"sources": _sources(), "claims": found}), encoding="utf-8")
-        os.replace(beside, folder / _NAME)
+    told = json.dumps({"sources": _sources(), "claims": found})
+    sealed.write(folder / _NAME, told.encode())
 
 
 def attached(results: Sequence[Result]) -> list[Result]:
@@ -61,21 +56,10 @@ def _digests(logs: Sequence[LogView]) -> list[str]:
 
 
 def _read(folder: Path) -> dict[str, Any]:
-    """The entries; none if there is no such file, or it is of other sources or another form."""
-    try:
-        found = json.loads((folder / _NAME).read_bytes())
-        if found["sources"] != _sources():
-            return {}
-        return {
-            str(name): {
-                "certificate": {"coq": "coq", "none": "none"}[entry["certificate"]],
-                "reason": str(entry["reason"]),
-                "logs": [str(digest) for digest in entry["logs"]],
-            }
-            for name, entry in found["claims"].items()
-        }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return {}
+    """The entries; none if there is no such file with the seal, or it is of other sources."""
+    contents = sealed.read(folder / _NAME)
+    found = {} if contents is None else json.loads(contents)
+    return found["claims"] if found.get("sources") == _sources() else {}
 
 
 def _sources() -> str:

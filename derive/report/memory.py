@@ -10,15 +10,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator
 from functools import wraps
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
+from derive import sealed
+
 _SUFFIX: Final = ".formulas"
-_KINDS: Final = (str, bool, list, tuple, type(None))
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -88,24 +88,18 @@ def _state() -> str:
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
-    """The tables of a file; none if there is no file, or one that is not of this form."""
-    try:
-        found = json.loads(path.read_bytes())
-        return {
-            str(name): {str(key): _restored(value) for key, value in table.items()}
-            for name, table in found.items()
-        }
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return {}
+    """The tables of a file; none if there is no file with the seal."""
+    contents = sealed.read(path)
+    found = {} if contents is None else json.loads(contents)
+    return {
+        name: {key: _restored(value) for key, value in table.items()}
+        for name, table in found.items()
+    }
 
 
 def _restored(value: Any) -> Any:
     """JSON has no tuples: they are kept as objects."""
-    if isinstance(value, dict):
-        return tuple(value["tuple"])
-    if not isinstance(value, _KINDS):
-        raise ValueError("not a value that is kept")
-    return value
+    return tuple(value["tuple"]) if isinstance(value, dict) else value
 
 
 def _write(path: Path) -> None:
@@ -117,14 +111,4 @@ def _write(path: Path) -> None:
         }
         for name, table in _TABLES.items()
     }
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            beside.write_text(json.dumps(tables), encoding="utf-8")
-            os.replace(beside, path)
-        finally:
-            beside.unlink(missing_ok=True)
-        for old in path.parent.glob(f"*{_SUFFIX}"):
-            if old != path:
-                old.unlink(missing_ok=True)
+    sealed.write(path, json.dumps(tables).encode())

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from derive import messages
+from derive.children import end_with_parent
 from derive.messages import suffix
 from derive.report import memory, page, rendering
 from derive.report.document import build
@@ -68,7 +69,7 @@ def _render(report: Report, kinds: Sequence[str], *, parallel: bool) -> list[str
     if not (parallel and len(kinds) > 1 and "fork" in multiprocessing.get_all_start_methods()):
         return [_RENDERERS[kind](report) for kind in kinds]
     context = multiprocessing.get_context("fork")
-    with _no_warning(), ProcessPoolExecutor(1, mp_context=context) as pool:
+    with _no_warning(), ProcessPoolExecutor(1, context, end_with_parent) as pool:
         first = pool.submit(_rendered, kinds[0], report)
         others = [_RENDERERS[kind](report) for kind in kinds[1:]]
         text, learnt = first.result()

@@ -75,14 +75,12 @@ def test_a_damaged_file_says_nothing(results, tmp_path, damage):
     assert {r.certificate for r in record.attached(results)} == {"none"}
 
 
-@pytest.mark.parametrize("entry", [None, [], {}, {"certificate": "yes", "reason": "", "logs": []}])
-def test_a_damaged_entry_says_nothing(results, tmp_path, entry):
-    record.keep(results, {r.id: ("coq", "") for r in results})
+@pytest.mark.parametrize(("before", "after"), [('"none"', '"coq"'), ("{", " {"), ("\n", "\n\n")])
+def test_an_edited_file_says_nothing(results, tmp_path, before, after):
+    record.keep(results, {r.id: ("none", "no rule for it") for r in results})
     path = tmp_path / "certificates.record"
-    found = json.loads(path.read_text())
-    found["claims"][results[0].id] = entry
-    path.write_text(json.dumps(found))
-    assert {r.certificate for r in record.attached(results)} == {"none"}
+    path.write_text(path.read_text().replace(before, after, 1))
+    assert {r.certificate_reason for r in record.attached(results)} == {record.NOT_RUN}
 
 
 def test_verify_tells_it(results, capsys):

@@ -105,7 +105,7 @@ def test_without_pictures_nothing_speaks_of_them(tmp_path: Path) -> None:
 
 @pytest.fixture
 def drawings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "_state", lambda seed, language: f"state{seed}")
+    monkeypatch.setattr(kept, "_state", lambda seed, language: f"{seed:032x}")
     monkeypatch.setattr(
         kept, "_drawn_here", lambda seed, language: (replace(FIGURE, name=f"s{seed}"),)
     )
@@ -129,14 +129,14 @@ def test_pictures_are_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.usefixtures("drawings")
 def test_what_is_kept_is_replaced_if_it_is_damaged(tmp_path: Path) -> None:
-    path = tmp_path / "state1.pictures"
+    path = tmp_path / f"{1:032x}.pictures"
     for damaged in (b"", b"[{}]", b"{", b'[{"name": 1}]', b"3"):
         path.write_bytes(damaged)
         with kept.drawn(1, tmp_path) as pictures:
             assert len(pictures()) == 1
     with kept.drawn(2, tmp_path) as pictures:
         pictures()
-    assert [p.name for p in tmp_path.iterdir()] == ["state2.pictures"]
+    assert [p.name for p in tmp_path.iterdir()] == [f"{2:032x}.pictures"]
 
 
 @pytest.mark.usefixtures("drawings")

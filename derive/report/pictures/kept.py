@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import json
 import multiprocessing
-import os
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from importlib.util import find_spec
@@ -20,7 +19,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from derive import messages
+from derive import messages, sealed
+from derive.children import end_with_parent
 from derive.report.errors import ReportError
 from derive.report.model import Figure
 
@@ -86,6 +86,7 @@ def _drawn_here(seed: int, language: str) -> tuple[Figure, ...]:
 
 
 def _send(seed: int, language: str, sender: Connection) -> None:
+    end_with_parent()
     try:
         sender.send(_drawn_here(seed, language))
     except ReportError as error:
@@ -120,11 +121,9 @@ def _state(seed: int, language: str) -> str:
 
 
 def _read(path: Path) -> tuple[Figure, ...] | None:
-    """The pictures of a file; None if there is none, or one that is not of this form."""
-    try:
-        return tuple(_figure(entry) for entry in json.loads(path.read_bytes()))
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
+    """The pictures of a file; None if there is no file with the seal."""
+    contents = sealed.read(path)
+    return None if contents is None else tuple(map(_figure, json.loads(contents)))
 
 
 def _figure(entry: dict[str, Any]) -> Figure:
@@ -138,15 +137,5 @@ def _kept(path: Path | None, figures: tuple[Figure, ...], language: str) -> tupl
     if path is None:
         return figures
     entries = [{**vars(f), "pdf": base64.b64encode(f.pdf).decode()} for f in figures]
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            beside.write_text(json.dumps(entries), encoding="utf-8")
-            os.replace(beside, path)
-        finally:
-            beside.unlink(missing_ok=True)
-        for old in path.parent.glob(f"*{_suffix(language)}"):
-            if old != path:
-                old.unlink(missing_ok=True)
+    sealed.write(path, json.dumps(entries).encode())
     return figures
