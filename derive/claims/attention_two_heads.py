@@ -465,7 +465,7 @@ TWO_HEADS = Claim(
     twin=Twin("sums of inputs to two NumPy heads", twin_two),
     mutations=two_mutations,
     expected=Verdict.PROVED,
-    remark="This is so for all $u$, $y$ and $c$ at once. That leaves two ways only, since a "
+    remark="This is so for all vectors and all columns at once. That leaves two ways only, since a "
     "product of polynomials that vanishes everywhere has a factor that does: both heads are "
     "degenerate, or they have the same scores and opposite values. With two tokens opposite scores "
     "are possible, too: `head-patterns/two-opposite-heads-cancel`. For more than two heads only "
