@@ -79,11 +79,11 @@ def _is_equivalence(p: Term) -> bool:
 
 
 def _largest(parts: Iterator[list[Premises]]) -> Iterator[list[Premises]]:
-    """Without those premises that are among the premises of another part."""
+    """Without those premises that hold wherever those of another part do, whichever these are."""
     found = [p for p in parts if any(p)]
     unique = {tuple(map(frozenset, p)): p for p in found}
     for sets, p in unique.items():
-        if not any(set(sets[0]) < set(other) for o in unique for other in o if len(sets) == 1):
+        if not any(all(sets[0] < other for other in o) for o in unique if len(sets) == 1):
             yield p
 
 

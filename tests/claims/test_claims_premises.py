@@ -354,6 +354,13 @@ def test_one_side_of_an_equivalence_is_enough() -> None:
     assert searched(other)
 
 
+def test_what_only_one_side_supposes_is_shown_on_its_own() -> None:
+    other = less(0, y)
+    parts = both(iff(equal(x, 1), other), implies(other, equal(x, x**2)))
+    shown = premises_of(claim(statement=parts))
+    assert [len(alternatives) for alternatives in shown] == [2, 1]
+
+
 def test_a_model_with_other_moments_is_refused() -> None:
     q = random_tensor("q", d)
     premises = only_premises(claim(forall(i, equal(Expectation(q[i] ** 2), 1))))
