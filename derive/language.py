@@ -63,6 +63,15 @@ class Tensor(sp.IndexedBase):
 
     random = False
 
+    def __getitem__(self, indices: Any, **options: Any) -> Any:
+        given = len(indices) if isinstance(indices, tuple | list | sp.Tuple) else 1
+        if given != len(self.shape):
+            shape = ", ".join(map(str, self.shape))
+            raise ValueError(
+                f"{self.label} has the shape ({shape}), which {given} indices do not fit"
+            )
+        return super().__getitem__(indices, **options)
+
 
 class RandomTensor(Tensor):
     """A tensor of random variables; it may stand inside an expectation only."""

@@ -314,3 +314,13 @@ def test_a_sum_is_the_one_that_sympy_makes():
         assert made.is_commutative
     with pytest.raises(sp.SympifyError):
         L.total("x", i)
+
+
+def test_an_entry_has_as_many_indices_as_the_tensor():
+    matrix = L.tensor("A", n, m)
+    assert matrix[i, k] == matrix[(i, k)]
+    for wrong in (i, (i,), (i, k, i)):
+        with pytest.raises(
+            ValueError, match=r"^A has the shape \(n, m\), which [13] indices do not"
+        ):
+            matrix[wrong]

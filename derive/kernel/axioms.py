@@ -204,7 +204,8 @@ EVALUATIONS: Final = {
         Evaluation("log-exp", r"\log e^x=x", "", f"{_HANDBOOK}, 4.2.2"),
         Evaluation("real-power", r"x^y=e^{y\log x}", r"x>0", f"{_HANDBOOK}, 4.2.7"),
         Evaluation(
-            "sqrt-square", r"\sqrt x^2=x,\ \sqrt{y^2}=|y|", r"x\ge0", "definition of the square root"
+            "sqrt-square", r"\sqrt x^2=x,\ \sqrt{y^2}=|y|", r"x\ge0",
+            "definition of the square root",
         ),
         Evaluation(
             "sqrt-product", r"\sqrt{ab}=\sqrt a\sqrt b", r"a\ge0", f"{_RUDIN}, Theorem 1.21"
