@@ -415,6 +415,9 @@ def _report(args: argparse.Namespace) -> int:
                 written.append(report.compile_pdf(next(p for p in written if p.suffix == ".tex")))
     finally:
         _write("".join(f"{path}\n" for path in written))
+    missing = "" if _only_files(args.patterns) else report.missing_to_draw(args.lang)
+    if missing:
+        print(f"derive: no pictures in the report without {missing}", file=sys.stderr)
     if runner.failed(results):
         print("derive: not every claim is as expected; the report says which", file=sys.stderr)
     return int(runner.failed(results))
@@ -491,12 +494,7 @@ def _pictures(args: argparse.Namespace) -> Iterator[Callable[[], tuple[Figure, .
     """The pictures of the report, which are drawn meanwhile; none for a user's own claims."""
     from derive import report, store
 
-    if args.patterns and all(map(is_file, args.patterns)):
-        yield tuple
-        return
-    missing = report.missing_to_draw(args.lang)
-    if missing:
-        print(f"derive: no pictures in the report without {missing}", file=sys.stderr)
+    if _only_files(args.patterns) or report.missing_to_draw(args.lang):
         yield tuple
         return
     with report.drawn(args.seed, store.folder(), args.lang) as pictures:
@@ -532,10 +530,14 @@ def _versions() -> dict[str, str]:
 # ---------------------------------------------------------------------------- the shared parts
 
 
+def _only_files(patterns: Sequence[str]) -> bool:
+    """Whether only claims of the user's own files are meant."""
+    return bool(patterns) and all(map(is_file, patterns))
+
+
 def _chosen(patterns: Sequence[str]) -> tuple[Claim, ...]:
-    only_files = bool(patterns) and all(map(is_file, patterns))
     try:
-        claims = select(() if only_files else all_claims(patterns), patterns)
+        claims = select(() if _only_files(patterns) else all_claims(patterns), patterns)
     except NoMatch:  # the message names the nearest of all claims
         claims = select(all_claims(), patterns)
     if not claims:
