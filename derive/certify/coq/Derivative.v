@@ -36,15 +36,15 @@ Fixpoint names_in (k : nat) (t : tm) : list vl :=
 Definition opened (c : ctx) (t : tm) (p : fm) : option fm :=
   if fclosed 0 p then open nothing c p (names_in (length c) t) else None.
 Definition nonzero (ps : list fm) (c : ctx) (t : tm) : bool :=
-  is_nz (sign_of nothing c t)
-  || existsb (fun p => match opened c t p with
-     | Some (FNot (FEq a z)) => teqb z zero && same nothing c a t
-     | _ => false end) ps.
+  if is_nz (sign_of nothing c t) then true
+  else existsb (fun p => match opened c t p with
+       | Some (FNot (FEq a z)) => teqb z zero && same nothing c a t
+       | _ => false end) ps.
 Definition positive_ (ps : list fm) (c : ctx) (t : tm) : bool :=
-  is_pos (sign_of nothing c t)
-  || existsb (fun p => match opened c t p with
-     | Some (FLt z a) => teqb z zero && same nothing c a t
-     | _ => false end) ps.
+  if is_pos (sign_of nothing c t) then true
+  else existsb (fun p => match opened c t p with
+       | Some (FLt z a) => teqb z zero && same nothing c a t
+       | _ => false end) ps.
 (** The partial derivatives of the function [h] of a vector of n entries, at the vector [b] *)
 Definition slope_of (h n b : tm) (q : option fm) : option tm :=
   match q with

@@ -167,7 +167,8 @@ Proof.
 Qed.
 Lemma nonzero_ok : forall c e t, okc fe c w0 e -> nonzero ps c t = true -> tv fe t w0 e <> 0.
 Proof.
-  intros c e t O H. unfold nonzero in H. apply orb_true_iff in H. destruct H as [H|H].
+  intros c e t O H. unfold nonzero in H. rewrite or_if in H.
+  apply orb_true_iff in H. destruct H as [H|H].
   - apply (is_nz_ok _ _ H). now apply (sign_of_ok E w0 HE fe nothing nothing_ok).
   - apply existsb_exists in H. destruct H as (q & I & H).
     destruct (opened c t q) as [q'|] eqn:Op; [|discriminate].
@@ -178,7 +179,8 @@ Proof.
 Qed.
 Lemma positive_ok : forall c e t, okc fe c w0 e -> positive_ ps c t = true -> 0 < tv fe t w0 e.
 Proof.
-  intros c e t O H. unfold positive_ in H. apply orb_true_iff in H. destruct H as [H|H].
+  intros c e t O H. unfold positive_ in H. rewrite or_if in H.
+  apply orb_true_iff in H. destruct H as [H|H].
   - apply (is_pos_ok _ _ H). now apply (sign_of_ok E w0 HE fe nothing nothing_ok).
   - apply existsb_exists in H. destruct H as (q & I & H).
     destruct (opened c t q) as [q'|] eqn:Op; [|discriminate].

@@ -173,7 +173,8 @@ Definition all_nn (c : ctx) (p : poly) : bool :=
   forallb (fun cm => Qle_bool 0 (fst cm)
     && is_nn (sgn K c (mono_tm 1 (fst (snd cm)) (snd (snd cm))))) p.
 Definition plainly_nn (c : ctx) (p : poly) : bool :=
-  all_nn c p || is_nn (sgn K c (to_tm p)) || is_nn (look (ksign K) (to_tm (unit_lead p))).
+  if all_nn c p then true
+  else if is_nn (sgn K c (to_tm p)) then true else is_nn (look (ksign K) (to_tm (unit_lead p))).
 
 Fixpoint places (p : poly) : list tm :=
   match p with
@@ -196,7 +197,7 @@ Definition lows (c : ctx) (x : tm) (p : poly) : list tm :=
     | _ => []
     end) (places p).
 Fixpoint nonneg (f : nat) (c : ctx) (p : poly) : bool :=
-  plainly_nn c p ||
+  if plainly_nn c p then true else
   match f with
   | O => false
   | S g =>
@@ -213,9 +214,9 @@ Fixpoint nonneg (f : nat) (c : ctx) (p : poly) : bool :=
   end.
 Definition nn (c : ctx) (p : poly) : bool := nonneg 4 c p.
 Definition minus (p q : poly) : poly := pmerge p (pscale (-1) q).
-Definition natural (c : ctx) (n : tm) : bool := let p := P c n in intp K c p && nn c p.
+Definition natural (c : ctx) (n : tm) : bool := let p := P c n in if intp K c p then nn c p else false.
 Definition within (c : ctx) (k n : tm) : bool :=
-  match k with
+  if match k with
   | Bound i =>
       match idx_size c i with
       | Some m => match fin c (minus (N c m) (N c n)) with [] => true | _ => false end
@@ -226,8 +227,12 @@ Definition within (c : ctx) (k n : tm) : bool :=
       match fin c (minus (N c m) (N c n)) with [] => true | _ => false end
   | _ => false
   end
-  || let p := P c k in
-     intp K c p && nn c p && nn c (fin c (minus (minus (N c n) (pconst 1)) p)).
+  then true
+  else
+    let p := P c k in
+    if intp K c p
+    then if nn c p then nn c (fin c (minus (minus (N c n) (pconst 1)) p)) else false
+    else false.
 
 (** ** Products of factors *)
 Fixpoint cancel (c : ctx) (inv rest : list (tm * nat)) : list (tm * nat) :=

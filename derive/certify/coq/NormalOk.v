@@ -232,8 +232,8 @@ Qed.
 
 Lemma plainly_nn_ok : forall c p w e, okc c w e -> plainly_nn K c p = true -> 0 <= peval p w e.
 Proof.
-  intros c p w e O H. unfold plainly_nn in H. rewrite !orb_true_iff in H.
-  destruct H as [[H|H]|H].
+  intros c p w e O H. unfold plainly_nn in H. rewrite !or_if, !orb_true_iff in H.
+  destruct H as [H|[H|H]].
   - now apply (all_nn_ok c).
   - apply (is_nn_ok _ (tv (to_tm p) w e)) in H; [now rewrite tv_to_tm in H|].
     now apply sgn_ok.
@@ -290,7 +290,8 @@ Qed.
 
 Lemma nonneg_ok : forall f c p w e, okc c w e -> nonneg K N f c p = true -> 0 <= peval p w e.
 Proof.
-  induction f as [|f IH]; intros c p w e O H; cbn [nonneg] in H; apply orb_true_iff in H;
+  induction f as [|f IH]; intros c p w e O H; cbn [nonneg] in H; rewrite or_if in H;
+    apply orb_true_iff in H;
     (destruct H as [H|H]; [now apply (plainly_nn_ok c)|]); [discriminate|].
   apply existsb_exists in H. destruct H as (x & _ & H).
   destruct x as [| |y k n| | | | | | | | | | | | | | | | | | | | |]; try discriminate.
@@ -313,7 +314,8 @@ Proof. intros c p w e. apply nonneg_ok. Qed.
 
 Lemma natural_ok : forall c n w e, okc c w e -> natural K N c n = true -> is_nat (tv n w e).
 Proof.
-  intros c n w e O H. unfold natural in H. apply andb_true_iff in H. destruct H as [H1 H2].
+  intros c n w e O H. unfold natural in H. rewrite and_if in H.
+  apply andb_true_iff in H. destruct H as [H1 H2].
   apply (intp_ok E w0 fe K HK _ c w e O) in H1. apply (nn_ok c _ w e O) in H2.
   rewrite P_ok in H1, H2 by easy. now split.
 Qed.
@@ -330,7 +332,8 @@ Qed.
 Lemma within_ok : forall c k n w e, okc c w e -> within K N c k n = true ->
   is_index (tv n w e) (tv k w e).
 Proof.
-  intros c k n w e O H. unfold within in H. apply orb_true_iff in H. destruct H as [H|H].
+  intros c k n w e O H. unfold within in H. rewrite or_if in H.
+  apply orb_true_iff in H. destruct H as [H|H].
   - destruct k as [p q| |x q m|i| | | | | | | | | | | | | | | | | | | |]; try discriminate.
     + destruct q; try discriminate. rewrite !andb_true_iff in H. destruct H as [[[C1 C2] H1] H2].
       apply (same_size c _ _ w e O) in H2. rewrite <- H2.
@@ -341,7 +344,7 @@ Proof.
       apply (same_size c _ _ w e O) in H. rewrite <- H.
       destruct (idx_ok c i m w e O Q) as (v & Ev & Iv). unfold Poly.tv in *. simpl.
       now rewrite Ev.
-  - rewrite !andb_true_iff in H. destruct H as [[H1 H2] H3].
+  - rewrite !and_if, !andb_true_iff in H. destruct H as (H1 & H2 & H3).
     apply (intp_ok E w0 fe K HK _ c w e O) in H1. apply (nn_ok c _ w e O) in H2.
     apply (nn_ok c _ w e O) in H3. rewrite P_ok in H1, H2 by easy.
     rewrite fin_ok, !minus_ok, P_ok, HN, peval_const, Q2R_one in H3 by easy.

@@ -19,8 +19,14 @@ Definition poly := list (Q * mono).
 Inductive entry := CIdx (n : tm) | CNat | CAny.
 Definition ctx := list entry.
 
+(** [a || b] evaluates [b] in every case; where that is much work, an [if] stands in its place. *)
+Lemma or_if : forall a b : bool, (if a then true else b) = a || b.
+Proof. reflexivity. Qed.
+Lemma and_if : forall a b : bool, (if a then b else false) = a && b.
+Proof. reflexivity. Qed.
+
 (** ** An order of terms *)
-Definition cmp2 (a b : comparison) : comparison := match a with Eq => b | _ => a end.
+Notation cmp2 a b := (match a with Eq => b | Lt => Lt | Gt => Gt end).
 Definition fname_rank (f : fname) : Z :=
   (match f with Fsin => 0 | Fcos => 1 | Fexp => 2 | Fln => 3 | Fsqrt => 4 | Fabs => 5
   | Ffloor => 6 end)%Z.

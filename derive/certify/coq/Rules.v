@@ -28,7 +28,7 @@ Definition entry_of (r : range) (n : tm) : entry :=
   | _ => CAny
   end.
 Definition same (K : known) (c : ctx) (a b : tm) : bool :=
-  teqb a b || match pf K c (Add a (Opp b)) with [] => true | _ => false end.
+  if teqb a b then true else match pf K c (Add a (Opp b)) with [] => true | _ => false end.
 Fixpoint feqb (p q : fm) : bool :=
   match p, q with
   | FEq a b, FEq a' b' | FLe a b, FLe a' b' | FLt a b, FLt a' b' => teqb a a' && teqb b b'
@@ -71,7 +71,7 @@ Fixpoint alike (c : ctx) (p q : fm) : bool :=
       Nat.eqb k k' && alike (CAny :: c) p p'
   | _, _ => feqb p q
   end.
-Definition equal (p q : fm) : bool := feqb p q || alike [] p q.
+Definition equal (p q : fm) : bool := if feqb p q then true else alike [] p q.
 
 Fixpoint fclosed (d : nat) (p : fm) : bool :=
   match p with
@@ -606,7 +606,7 @@ Definition r_not_conj (p : thm) (goal : fm) (i n : nat) : option thm :=
 Definition r_induction (base step : thm) : option thm :=
   match snd step with
   | FAll (QNum KNat) n (FImp p q) =>
-      check (equal (finst (VS zero) p) (snd base) && (feqb (fsub successor p) q || alike [CNat] (fsub successor p) q))
+      check (equal (finst (VS zero) p) (snd base) && (if feqb (fsub successor p) q then true else alike [CNat] (fsub successor p) q))
         (union (fst base) (fst step), FAll (QNum KNat) n p)
   | _ => None
   end.

@@ -50,7 +50,8 @@ Proof. reflexivity. Qed.
 Lemma same_ok : forall fe K, known_ok fe K -> forall c a b w e, okc fe c w e ->
   same K c a b = true -> tv fe a w e = tv fe b w e.
 Proof.
-  intros fe K HK c a b w e O H. unfold same in H. apply orb_true_iff in H. destruct H as [H|H].
+  intros fe K HK c a b w e O H. unfold same in H. rewrite or_if in H.
+  apply orb_true_iff in H. destruct H as [H|H].
   - apply teqb_eq in H. now subst.
   - pose proof (pf_ok fe K HK c (diff a b) w e O) as P0. unfold diff in P0.
     destruct (pf K c (Add a (Opp b))); [|discriminate].
@@ -218,7 +219,7 @@ Qed.
 Notation holds0 fe p := (holds fe p e0).
 Lemma equal_ok : forall fe p q, equal p q = true -> (holds0 fe p <-> holds0 fe q).
 Proof.
-  intros fe p q H. unfold equal in H. apply orb_true_iff in H. destruct H as [H|H].
+  intros fe p q H. unfold equal in H. rewrite or_if in H. apply orb_true_iff in H. destruct H as [H|H].
   - apply feqb_eq in H. now subst.
   - apply (alike_ok fe p q [] e0); [apply steady_e0|easy].
 Qed.
@@ -597,7 +598,7 @@ Proof.
   - intros x Nx Hx. specialize (Hs x Nx Hx).
     match type of Heqf with snd step = FAll _ _ (FImp ?p _) =>
       assert (holds fe (fsub successor p) (scons (sc x) e0)) as Hn end.
-    { apply orb_true_iff in H0. destruct H0 as [H0|H0].
+    { rewrite or_if in H0. apply orb_true_iff in H0. destruct H0 as [H0|H0].
       - apply feqb_eq in H0. now rewrite H0.
       - apply (alike_ok fe _ _ [CNat] (scons (sc x) e0)) in H0; [now apply H0|].
         split; [apply steady_e0|]. now exists x. }
