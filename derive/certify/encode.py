@@ -498,12 +498,21 @@ class _Arguments:
         return [*self._all(), self._formula(self._exactly(1)[0])]
 
     def _derivative(self) -> list[int]:
-        return [*self._all(), self._formula(self.conclusion)]
+        dims, function, point = self.args
+        goal = T.grad(dims, function, point, self.conclusion.children[-1])
+        return [*self._all(), self._formula(goal)]
 
     def _gradient_value(self) -> list[int]:
-        return [self._p(0), self._p(1), self._formula(self.conclusion)]
+        *rest, _ = self.log._conclusion(self.premises[0]).children
+        return self._about_gradient([*rest, self.args[0]])
 
-    _gradient_function = _gradient_value
+    def _gradient_function(self) -> list[int]:
+        *dims, _, point, values = self.log._conclusion(self.premises[0]).children
+        return self._about_gradient([*dims, self.args[0], point, values])
+
+    def _about_gradient(self, parts: Sequence[Term]) -> list[int]:
+        goal = T.grad(parts[:-3], *parts[-3:])
+        return [self._p(0), self._p(1), self._formula(goal)]
 
     def _gradient_unique(self) -> list[int]:
         return [self._p(0), self._p(1)]

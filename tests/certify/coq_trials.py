@@ -1,5 +1,6 @@
 """Texts of logs, sound and altered, replayed by Coq and held against each other."""
 
+import inspect
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 from derive.certify import check
 from derive.kernel import log as kernel_log
-from derive.kernel.rules import infer
+from derive.kernel.rules import RULES, infer
 from derive.kernel.terms import KernelError
 
 
@@ -53,15 +54,24 @@ def proves_the_same(
 def still_proves(log: Any) -> bool:
     """Whether the program's own kernel makes the same roots with these steps.
 
-    A premise that is no fact is refused there and of no use here: such a log still is a proof.
+    A premise that is no fact and an argument that the rule has no place for are refused there and of
+    no use here: such a log still is a proof.
     """
     terms, made = kernel_log.read_terms(log["terms"]), []
     try:
         for step in log["steps"]:
-            args = [kernel_log.read_argument(a, terms) for a in step["args"]]
+            args = [kernel_log.read_argument(a, terms) for a in _used(step["rule"], step["args"])]
             made.append(infer(step["rule"], [made[k] for k in step["premises"]], *args))
     except (KernelError, LookupError, TypeError) as error:
         return "is not a fact about a sign" in str(error)
     wanted = [terms[log["steps"][r]["conclusion"]] for r in log["roots"]]
     roots = [made[r] for r in log["roots"]]
     return [r.conclusion for r in roots] == wanted and not any(r.hypotheses for r in roots)
+
+
+def _used(rule: str, args: Sequence[Any]) -> Sequence[Any]:
+    """The arguments without those for which the rule has no place."""
+    _premises, *places = inspect.signature(RULES[rule]).parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL for p in places):
+        return args
+    return args[: len(places)]

@@ -215,9 +215,18 @@ def _other_function(log: Log, step: Any, rng: random.Random) -> None:
 
 
 def _conclude(log: Log, step: Any, children: Sequence[Term]) -> None:
-    r = len(children) - 3
-    log.terms = [*log.terms, T.grad(children[:r], *children[r:])]
-    step["conclusion"] = len(log.terms) - 1
+    """The step with this gradient as its conclusion, and with the arguments that it would have."""
+    *dims, function, point, value = children
+    added = [*children, T.grad(dims, function, point, value)]
+    at = len(log.terms)
+    log.terms = [*log.terms, *added]
+    step["conclusion"] = at + len(added) - 1
+    refs = [{"term": at + k} for k in range(len(children))]
+    step["args"] = {
+        "derivative": [refs[:-3], *refs[-3:-1]],
+        "gradient-value": [refs[-1]],
+        "gradient-function": [refs[-3]],
+    }.get(step["rule"], step["args"])
 
 
 _PREMISES = (_drop_premise, _other_premise, _swapped_premises)
