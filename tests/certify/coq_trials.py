@@ -54,15 +54,15 @@ def proves_the_same(
 def still_proves(log: Any) -> bool:
     """Whether the program's own kernel makes the same roots with these steps.
 
-    A premise that is no fact and an argument that the rule has no place for are refused there and of
-    no use here: such a log still is a proof.
+    A premise that is no fact, and an argument that the rule has no place for, are refused there and
+    of no use here: such a log still is a proof.
     """
     terms, made = kernel_log.read_terms(log["terms"]), []
     try:
         for step in log["steps"]:
             args = [kernel_log.read_argument(a, terms) for a in _used(step["rule"], step["args"])]
             made.append(infer(step["rule"], [made[k] for k in step["premises"]], *args))
-    except (KernelError, LookupError, TypeError) as error:
+    except (KernelError, LookupError, TypeError, AttributeError) as error:
         return "is not a fact about a sign" in str(error)
     wanted = [terms[log["steps"][r]["conclusion"]] for r in log["roots"]]
     roots = [made[r] for r in log["roots"]]
