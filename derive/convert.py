@@ -240,7 +240,7 @@ class Converter:
         shape = self._shapes.get(name, (None,))[0]
         if not isinstance(shape, tuple | sp.Tuple):
             return None
-        return tuple(None if size is sp.oo else self._size(size, {}) for size in shape)
+        return tuple(None if size is sp.oo else self.term(size) for size in shape)
 
     def _check_shape(self, e: Any, shape: Any, indices: tuple[Term, ...], scope: Scope) -> None:
         if len(shape) != len(indices):

@@ -292,8 +292,9 @@ def _steps(prover: Prover) -> tuple[StepView, ...]:
 
 def _step(line: Line, converter: Converter) -> StepView:
     t = line.theorem
-    in_matrices = matrix_latex(t.conclusion, t.hypotheses, converter.shape_of)
-    return StepView(latex.latex(t.conclusion), t.rule, _reason(line), in_matrices)
+    shown = latex.latex(t.conclusion)
+    in_matrices = matrix_latex(t.conclusion, shown, t.hypotheses, converter.shape_of)
+    return StepView(shown, t.rule, _reason(line), in_matrices)
 
 
 def _reason(line: Line) -> str:
@@ -507,9 +508,10 @@ def _prove_correction(work: _Work, correction: Correction) -> dict[str, Any]:
     proved = _prove_goal(work, correction.proof, goal, hypotheses, correction.defined)
     new = [g for g in given if g not in work.given]
     whole = chain(new, conclusion)
+    shown = latex.latex(whole)
     return {
-        "correction": latex.latex(whole),
-        "correction_matrix": matrix_latex(whole, hypotheses, work.converter.shape_of),
+        "correction": shown,
+        "correction_matrix": matrix_latex(whole, shown, hypotheses, work.converter.shape_of),
         "correction_steps": proved.steps,
     }
 
@@ -549,11 +551,13 @@ def _needed(work: _Work, formula: Term, added: Added) -> CounterexampleView:
 
 
 def _finish(claim: Claim, work: _Work, verdict: Verdict, proved: _Proved, **parts: Any) -> Settled:
+    shown = latex.latex(work.conclusion)
     result = _result(
-        claim, verdict, latex.latex(work.conclusion),
+        claim, verdict, shown,
         hypotheses=_hypotheses(claim, work, proved), steps=proved.steps,
         axioms=_axioms(work.axioms), ranges=_ranges(claim, work),
-        matrix=matrix_latex(work.conclusion, work.hypotheses, work.converter.shape_of), **parts,
+        matrix=matrix_latex(work.conclusion, shown, work.hypotheses, work.converter.shape_of),
+        **parts,
     )  # fmt: skip
     return Settled(
         result,
@@ -581,10 +585,9 @@ def _hypotheses(claim: Claim, work: _Work, proved: _Proved) -> tuple[HypothesisV
     for h, stated, origin in rows:
         note = "declared with the symbol" if stated is None else stated.note
         notation = isinstance(stated, Notation)
-        in_matrices = matrix_latex(h, (h,), work.converter.shape_of)
-        out.append(HypothesisView(
-            latex.latex(h), origin, h in proved.used, note, notation, in_matrices
-        ))  # fmt: skip
+        shown = latex.latex(h)
+        in_matrices = matrix_latex(h, shown, (h,), work.converter.shape_of)
+        out.append(HypothesisView(shown, origin, h in proved.used, note, notation, in_matrices))
     return tuple(out)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sympy as sp
 
-from derive import plain_math
+from derive import latex, plain_math
 from derive.convert import Converter
 from derive.kernel import terms as T
 from derive.kernel.terms import Term
@@ -49,7 +49,8 @@ def soft(body: Callable[[Any], Any], at: Any) -> Any:
 def shown(statement: Any, *given: Any) -> str:
     converter = Converter()
     hypotheses = [converter.formula(p) for p in given]
-    text = matrix_latex(converter.formula(statement), hypotheses, converter.shape_of)
+    formula = converter.formula(statement)
+    text = matrix_latex(formula, latex.latex(formula), hypotheses, converter.shape_of)
     return plain_math.formula(text)
 
 

@@ -16,7 +16,13 @@ from typing import Any, Final
 from derive.kernel import terms as T
 from derive.kernel.terms import Term
 
-_FRESH: Final = count()
+_SCALARS: Final = count()
+
+
+class _Indices:
+    """The numbers of indices that occur nowhere else in a form."""
+
+    numbers = count()
 
 
 class NoForm(Exception):
@@ -39,14 +45,19 @@ def hole(place: str, size: Term) -> Term:
     return T.var(f"%{place}", "fin", size)
 
 
+def start() -> None:
+    """Begin a form of its own: the kernel keeps terms, so that names used again cost nothing."""
+    _Indices.numbers = count()
+
+
 def fresh(size: Term) -> Term:
-    """An index that occurs nowhere else."""
-    return T.var(f"%k{next(_FRESH)}", "fin", size)
+    """An index that occurs nowhere else in the form."""
+    return T.var(f"%k{next(_Indices.numbers)}", "fin", size)
 
 
 def fresh_scalar() -> Term:
     """A scalar that stands for a form until that is printed or written out."""
-    return T.var(f"%m{next(_FRESH)}")
+    return T.var(f"%m{next(_SCALARS)}")
 
 
 # ---------------------------------------------------------------------------- making forms

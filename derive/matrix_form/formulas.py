@@ -17,7 +17,7 @@ from derive import latex
 from derive.kernel import terms as T
 from derive.kernel.normal import Normaliser
 from derive.kernel.terms import KernelError, Term
-from derive.matrix_form.forms import Form, NoForm, entry
+from derive.matrix_form.forms import Form, NoForm, entry, start
 from derive.matrix_form.printing import Printer
 from derive.matrix_form.recognising import Reader, Shape, Shapes, contracts, has_sum
 
@@ -25,9 +25,10 @@ _MOST_INDICES: Final = 4
 
 
 def matrix_latex(
-    p: Term, hypotheses: Iterable[Term], shape_of: Callable[[str], Shape | None]
+    p: Term, shown: str, hypotheses: Iterable[Term], shape_of: Callable[[str], Shape | None]
 ) -> str:
-    """The formula in matrix form as LaTeX; empty where it has none without most of the sums.
+    """The formula, of which `shown` is the LaTeX, in matrix form as LaTeX; empty where it has none
+    without most of the sums.
 
     Free indices of the formula that are in none of the `hypotheses` may be any, so that an equation
     between entries is one of matrices.  `shape_of` tells the sizes of a tensor's axes by its name.
@@ -35,21 +36,20 @@ def matrix_latex(
     if not has_sum(p) or latex.has_weighted_mean(p):
         return ""
     around = tuple(hypotheses)
-    fixed = frozenset(s for h in around for s in _variables(h))
+    fixed = p.free.intersection(frozenset().union(*(h.free for h in around)))
     names = sorted(s for s in p.free if isinstance(s, str))
     shapes = tuple((name, shape_of(name) or _ranges_in_use((p, *around), name)) for name in names)
-    return _matrix_latex(p, fixed & p.free, shapes)
+    text = _matrix_latex(p, frozenset(s for s in fixed if isinstance(s, Term)), shapes)
+    return text if text.count(r"\sum") * 2 <= shown.count(r"\sum") else ""
 
 
 @cache
 def _matrix_latex(p: Term, fixed: frozenset[Term], shapes: tuple[tuple[str, Shape], ...]) -> str:
     names = frozenset(s.data[0] if isinstance(s, Term) else s for s in p.free)
     try:
-        text = _Writer(names, fixed, dict(shapes)).formula(p)
+        return _Writer(names, fixed, dict(shapes)).formula(p)
     except (NoForm, KernelError):
         return ""
-    fewer = text.count(r"\sum") * 2 <= latex.latex(p).count(r"\sum")
-    return text if fewer else ""
 
 
 @dataclass(frozen=True)
@@ -221,6 +221,7 @@ class _Writer:
         return [c for count in (2, 1) for c in permutations(used, count)] + [()]
 
     def _side(self, t: Term, row: Term | None = None, col: Term | None = None) -> _Side:
+        start()
         side = _Side(Reader(self.shapes).matrix(t, row, col), t, row, col)
         side.check()
         return side
@@ -307,11 +308,21 @@ def _ranges_in_use(formulas: Sequence[Term], name: str) -> Shape:
 def _ranges(formulas: Sequence[Term], name: str) -> list[set[Term | None]]:
     found: list[set[Term | None]] = []
     for p in formulas:
-        for t, sizes in _with_sizes(p, ()):
-            if t.op == "app" and t.data.head == name and not t.data.arities:
-                found = found or [set() for _ in t.children]
-                for axis, index in zip(found, t.children, strict=False):
-                    axis.add(_range_of(index, sizes))
+        for k, axis in enumerate(_ranges_in(p).get(name, ())):
+            found += [set()] if k == len(found) else []
+            found[k] |= axis
+    return found
+
+
+@cache
+def _ranges_in(p: Term) -> dict[str, list[set[Term | None]]]:
+    """By the name of a tensor or function of numbers: what its indices run over in `p`."""
+    found: dict[str, list[set[Term | None]]] = {}
+    for t, sizes in _with_sizes(p, ()):
+        if t.op == "app" and not t.data.arities:
+            axes = found.setdefault(t.data.head, [set() for _ in t.children])
+            for axis, index in zip(axes, t.children, strict=False):
+                axis.add(_range_of(index, sizes))
     return found
 
 
