@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -21,6 +21,7 @@ LIBRARY: Final = (
 )  # fmt: skip
 #: Files of logs, so that several can be compiled at once.
 PARTS: Final = 2
+TOGETHER: Final = 8
 #: The characters of a text in one string; Coq has no stack for all of them at once.
 LINE: Final = 2000
 
@@ -63,7 +64,6 @@ def build(claims: Sequence[tuple[str, str, Sequence[Any]]]) -> Project:
     project = Project()
     used: set[str] = set()
     deep = Deep(Symbols())
-    parts = _parts([log for _, _, logs in claims for log in logs])
     made: list[tuple[Certificate, Log | None]] = []
     for claim, latex, logs in claims:
         project.comments[claim] = _comment(claim, latex)
@@ -71,7 +71,8 @@ def build(claims: Sequence[tuple[str, str, Sequence[Any]]]) -> Project:
         for log in logs:
             kind = log["kind"]
             count[kind] = count.get(kind, 0) + 1
-            c = Certificate(claim, kind, _name(claim, kind, count[kind], used), part=next(parts))
+            name = _name(claim, kind, count[kind], used)
+            c = Certificate(claim, kind, name, part=_part(len(made)))
             used |= {c.name, f"{c.name}_defined"}
             made.append((c, _read(c, log, deep)))
     project.certificates = [c for c, _ in made]
@@ -84,13 +85,10 @@ def build(claims: Sequence[tuple[str, str, Sequence[Any]]]) -> Project:
     return project
 
 
-def _parts(logs: Sequence[Any]) -> Iterator[int]:
-    """The part of each log: neighbours together, and the parts of about the same length."""
-    lengths = [len(log["steps"]) + len(log["terms"]) for log in logs]
-    before = 0
-    for length in lengths:
-        yield before * PARTS // sum(lengths)
-        before += length
+def _part(k: int) -> int:
+    """The part of log number k: some neighbours together, which have terms in common, and in turn,
+    as long proofs are neighbours, too."""
+    return k // TOGETHER % PARTS
 
 
 def _read(c: Certificate, data: Any, deep: Deep) -> Log | None:
