@@ -7,6 +7,7 @@ proves everything that is supposed there: the search finds them, or a model is g
 from __future__ import annotations
 
 from fractions import Fraction
+from math import comb
 from typing import Any, Final
 
 import pytest
@@ -253,6 +254,16 @@ MODELS: Final = {
     "injectivity/two-units-each": Model({"d_model": 1, "V": [[1], [-1]]}),
     "injectivity/four-times-needed": Model(
         {"d_model": 1, "d_ff": 2, "W": [[1], [-1]], "b": zero}, proof=two_units
+    ),
+    # four units, counted by how many are active
+    "expansion/enough-active-units": Model(
+        {
+            "d_model": 1,
+            "N": 5,
+            "P": [Fraction(comb(4, k), 16) for k in range(5)],
+            "A": [0, 1, 2, 3, 4],
+            "I": [1, 1, 0, 0, 0],
+        }
     ),
     "expansion/separates": Model(),
     "expansion/keeps-separability": Model({"d_model": 1, "d_ff": 1}),
