@@ -89,6 +89,9 @@ def infer(rule: str, premises: Sequence[Theorem] = (), *args: Any) -> Theorem:
     if step is None:
         raise KernelError(f"there is no rule {rule!r}")
     given = tuple(premises)  # read once: what is checked is what is used
+    for a in args:
+        if type(a) not in _ARGUMENTS:  # exactly: a subclass may behave in another way
+            raise KernelError(f"{a!r} is not an argument of a rule")
     try:
         known = _MADE.get((rule, given, args))
     except TypeError:  # what cannot be hashed is refused below
@@ -113,7 +116,7 @@ def infer(rule: str, premises: Sequence[Theorem] = (), *args: Any) -> Theorem:
 
 def _terms_in(args: Iterable[Any]) -> Iterator[Term]:
     for a in args:
-        kind = type(a)  # exactly: a subclass may behave in another way
+        kind = type(a)
         if kind is Term:
             yield a
         elif kind is Lam:
@@ -482,6 +485,9 @@ class Item:
     uses: tuple[tuple[int, tuple[Term | Lam, ...]], ...]
     cofactor: Term
     indices: tuple[Term, ...] = ()
+
+
+_ARGUMENTS: Final = frozenset([Term, Lam, Item, tuple, str, int])
 
 
 def _linear_combination(
