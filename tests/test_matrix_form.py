@@ -23,6 +23,7 @@ from derive.language import (
     iff,
     implies,
     index,
+    norm,
     over,
     tensor,
     total,
@@ -62,7 +63,6 @@ SHOWN = {
     "Wᵀ x = y": forall(a, equal(total(W[b, a] * x[b], b), y[a])),
     "xᵀ y = 0": equal(total(x[a] * y[a], a), 0),
     "‖x‖² = 1": equal(total(x[a] ** 2, a), 1),
-    "‖x‖ ≤ ‖y‖": at_most(sp.sqrt(total(x[a] ** 2, a)), sp.sqrt(total(y[a] ** 2, a))),
     "‖x‖² ≤ xᵀ y": at_most(
         sp.sqrt(total(x[a] ** 2, a)) ** 2, total(x[a] * y[a], a)
     ),
@@ -167,6 +167,9 @@ NOT_SHOWN = {
     ),
     "a matrix that exists": exists(J, forall(a, equal(total(J[a, b] * x[b], b), y[a]))),
     "nothing is contracted": forall(a, equal(x[a], y[a])),
+    "norms, which are shown as such": at_most(
+        norm(lambda b: x[b] + y[b], d), norm(lambda b: x[b], d) + norm(lambda b: y[b], d)
+    ),
     "a count": equal(total(sp.Integer(1), a, b), d**2),
     "both sides look the same": forall(
         a, equal(total(W[a, b] * x[b], b), total(x[b] * W[a, b], b))

@@ -40,7 +40,9 @@ def matrix_latex(
     names = sorted(s for s in p.free if isinstance(s, str))
     shapes = tuple((name, shape_of(name) or _ranges_in_use((p, *around), name)) for name in names)
     text = _matrix_latex(p, frozenset(s for s in fixed if isinstance(s, Term)), shapes)
-    return text if text.count(r"\sum") * 2 <= shown.count(r"\sum") else ""
+    fewer = text.count(r"\sum") * 2 <= shown.count(r"\sum")
+    same = text.replace(" ", "") == shown.replace(" ", "")
+    return text if fewer and not same else ""
 
 
 @cache
