@@ -38,6 +38,11 @@ TEMPLATES: Final = (
     mark("{what}: shapes {shape} and {other}"),
     # derive/certify/coverage.py
     mark("a step of its {kind} is not accepted in Coq"),
+    # derive/certify/deep.py, encode.py
+    mark("there is no {part} on the Coq side"),
+    mark("the rule {name} has no counterpart in Coq yet"),
+    mark("the axiom {name} is not proved in Coq"),
+    mark("a gradient by a tensor with {number} indices"),
 )
 
 #: The same without a field.
@@ -50,4 +55,8 @@ SENTENCES: Final = (
     mark("only the numbers are mistaken"),
     mark("the checker ran over the time limit"),
     mark("there is no proof log to certify"),
+    mark("a function of matrices"),
+    mark("a function of several vectors"),
+    mark("a random function of vectors"),
+    mark("differentiability in one of several vectors"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 import report_samples as samples
 
-from derive import messages, po, runner, translations
+from derive import certify, messages, po, runner, translations
 from derive.catalogue import all_claims, select
 from derive.cli import main
 from derive.messages import counted, listing, say, sentences, speaking
@@ -376,3 +377,27 @@ def test_a_title_with_a_claim_in_it_is_told_once() -> None:
     with speaking("zh"):
         assert localized(renamed).title == "已证明"
     assert renamed.title == "proved"
+
+
+def reasons_of_coq() -> list[str]:
+    """Why the encoder takes no log, with a word in place of what is put in."""
+    folder = Path(certify.__file__).parent
+    calls = (
+        node
+        for file in ("deep.py", "encode.py")
+        for node in ast.walk(ast.parse((folder / file).read_text("utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Unsupported"
+    )
+    found = []
+    for call in calls:
+        parts = getattr(call.args[0], "values", call.args)
+        found.append("".join(p.value if isinstance(p, ast.Constant) else "'x'" for p in parts))
+    return found
+
+
+def test_why_there_is_no_certificate_is_told() -> None:
+    reasons = reasons_of_coq()
+    assert "the rule 'x' has no counterpart in Coq yet" in reasons
+    with speaking("zh"):
+        left = [reason for reason in reasons if english(composed(reason))]
+    assert not left
