@@ -1225,21 +1225,25 @@ def _uniform(q: Prover, zero: Theorem) -> Theorem:
     return q.for_all(same, k, c)
 
 
+def as_mean(p: Prover, row: Term, zero: Theorem) -> Theorem:
+    """An entry of the output is a mean of the values, since `zero` says that B = 0."""
+    body = T.instantiate(row.children[1], (p.term(i),))
+    top, inverse = body.children[0].children
+    bottom = inverse.children[0]
+    scores = p.equal(top.children[0], 0, zero, show=False)
+    powers = p.rewrite(scores, itself(p, top), lambda x: T.eq(top, T.fn("exp", x)))
+    powers = put_in(p, powers, p.equal(T.fn("exp", T.ZERO), 1, show=False), right_only=True)
+    added = infer("extensionality", [p.for_all(powers, i)], bottom, 1)
+    count = p.equal(added.conclusion.children[1], m, show=False)
+    added = put_in(p, added, count, right_only=True)
+    whole = put_in(p, itself(p, body), added, powers, right_only=True)
+    return infer("extensionality", [p.for_all(whole, i)], row, 1)
+
+
 def _mean(q: Prover, output: Theorem, zero: Theorem) -> Theorem:
     """The output is the mean of the values, from B = 0."""
     row = output.conclusion.children[1]
-    body = T.instantiate(row.children[1], (q.term(i),))
-    top, inverse = body.children[0].children
-    bottom = inverse.children[0]
-    scores = q.equal(top.children[0], 0, zero, show=False)
-    powers = q.rewrite(scores, itself(q, top), lambda x: T.eq(top, T.fn("exp", x)))
-    powers = put_in(q, powers, q.equal(T.fn("exp", T.ZERO), 1, show=False), right_only=True)
-    added = infer("extensionality", [q.for_all(powers, i)], bottom, 1)
-    count = q.equal(added.conclusion.children[1], m, show=False)
-    added = put_in(q, added, count, right_only=True)
-    whole = put_in(q, itself(q, body), added, powers, right_only=True)
-    as_mean = infer("extensionality", [q.for_all(whole, i)], row, 1)
-    return put_in(q, output, as_mean, right_only=True)
+    return put_in(q, output, as_mean(q, row, zero), right_only=True)
 
 
 def _nothing(q: Prover, zero: Theorem) -> Theorem:

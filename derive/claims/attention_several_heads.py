@@ -14,13 +14,14 @@ import numpy as np
 
 from derive.claim import Claim, Example, Mutation, Notation
 from derive.claims import INTERVIEW
-from derive.claims._softmax import i, itself, k, m, put_in, softmax, under
+from derive.claims._softmax import i, k, m, softmax, under
 from derive.claims.attention_average import (
     LOG_2,
     SELF,
     X,
     Y,
     Z,
+    as_mean,
     c,
     d,
     d_v,
@@ -35,9 +36,7 @@ from derive.claims.attention_average import (
 )
 from derive.claims.attention_average import NOTATION as ONE_HEAD
 from derive.claims.attention_average import combined as linear
-from derive.kernel import terms as T
-from derive.kernel.rules import Theorem, infer
-from derive.kernel.terms import Term
+from derive.kernel.rules import Theorem
 from derive.language import (
     dims,
     either,
@@ -145,23 +144,8 @@ def _cancelled(p: Prover, zero: Theorem) -> Theorem:
 
 
 def _silent(p: Prover, zero: Theorem) -> Theorem:
-    means = [_mean(p, p.term(group_output(x)), zero) for x in (X, Y, Z)]
+    means = [as_mean(p, p.term(group_output(x)), zero) for x in (X, Y, Z)]
     return p.equal(*_linear(*map(group_output, (X, Y, Z))), *means, p.hyp(0), show=False)
-
-
-def _mean(p: Prover, row: Term, zero: Theorem) -> Theorem:
-    """Without scores the output is the mean of the values."""
-    body = T.instantiate(row.children[1], (p.term(i),))
-    top, inverse = body.children[0].children
-    bottom = inverse.children[0]
-    none = p.equal(top.children[0], 0, zero, show=False)
-    powers = p.rewrite(none, itself(p, top), lambda x: T.eq(top, T.fn("exp", x)))
-    powers = put_in(p, powers, p.equal(T.fn("exp", T.ZERO), 1, show=False), right_only=True)
-    added = infer("extensionality", [p.for_all(powers, i)], bottom, 1)
-    count = p.equal(added.conclusion.children[1], m, show=False)
-    added = put_in(p, added, count, right_only=True)
-    whole = put_in(p, itself(p, body), added, powers, right_only=True)
-    return infer("extensionality", [p.for_all(whole, i)], row, 1)
 
 
 # ---------------------------------------------------------------------- twin and mistakes
