@@ -21,6 +21,7 @@ import numpy.typing as npt
 from numeric.arrays import Array, require_shape
 from numeric.layer_weights import EncoderLayerWeights, LayerNormWeights
 from numeric.masks import apply_mask, require_mask_shape
+from numeric.memory import Arena
 from numeric.multi_head import concat_heads, split_heads
 from numeric.weights import FeedForwardWeights, MultiHeadWeights
 
@@ -43,7 +44,7 @@ class FastEncoderLayer:
         self.weights = weights
         self._attention, self._network, *norms = _plain_parts(weights)
         self._epsilon = epsilon
-        self._buffers: dict[str, Array] = {}
+        self._largest = 0, 0
         self._has_run = False
         self._norms = [(_repeated(norm.gamma), _repeated(norm.beta)) for norm in norms]
         self._pack(self._attention)
@@ -63,13 +64,12 @@ class FastEncoderLayer:
         # 1 where a column belongs to a head: products with it sum over heads, or spread over them.
         self._columns = np.kron(np.eye(w.h, dtype=dtype), np.ones(w.d_k, dtype))
 
-    def _array(self, name: str, *shape: int) -> Array:
-        """A piece of the memory with that name, which is kept from call to call."""
-        size = math.prod(shape)
-        found = self._buffers.get(name)
-        if found is None or found.size < size:
-            found = self._buffers[name] = np.empty(size, self._w_qkv.dtype)
-        return found[:size].reshape(shape)
+    def _make_room(self, rows: int, n: int) -> None:
+        """New memory where more is needed than before: the old pieces would stay beside it."""
+        if rows > self._largest[0] or n > self._largest[1]:
+            self._largest = max(rows, self._largest[0]), max(n, self._largest[1])
+            self._memory = Arena(self._w_qkv.dtype)
+            self._array = self._memory.array
 
     # ------------------------------------------------------------------ forward
 
@@ -81,7 +81,8 @@ class FastEncoderLayer:
         require_shape("x", x, {"n": None, "d_model": w.d_model}, leading=None)
         if x.shape[-2] == 0:
             raise ValueError(f"x has shape {x.shape}; expected at least one token")
-        if any(np.may_share_memory(x, own) for own in self._buffers.values()):
+        self._make_room(math.prod(x.shape[:-1]), x.shape[-2])
+        if self._memory.holds(x):
             x = x.copy()  # what the layer has returned is about to be written over
         if mask is not None:
             mask, n = np.asarray(mask), x.shape[-2]
@@ -134,11 +135,11 @@ class FastEncoderLayer:
             totals, self._each_head(span, qkv, heads), strict=True
         ):
             weights = self._exponentials_of(head, q, k)
-            if not _are_tame(np.matmul(weights, ones, out=total)):
+            if not _are_tame(np.matmul(ones, weights, out=total)):
                 self._shifted[head] = True
                 weights = self._exponentials_of(head, q, k)
-                np.matmul(weights, ones, out=total)
-            np.matmul(weights, v, out=mixed)
+                np.matmul(ones, weights, out=total)
+            np.matmul(weights.T, v, out=mixed)
         totals[totals == 0] = 1  # a query from which every key is excluded
         by_row = totals.reshape(-1, h, n).swapaxes(1, 2).reshape(-1, h)
         np.divide(1, by_row, out=self._inverse_totals[span])
@@ -158,13 +159,15 @@ class FastEncoderLayer:
                 yield (span.start // n + b) * h + i, (q, k, v), outputs[b, :, i]
 
     def _exponentials_of(self, head: int, q: Array, k: Array) -> Array:
-        """Of the scores (n, n); those of later heads than are kept have one place together."""
+        """Of the scores (m, n), one key per row; those of later heads than are kept have one
+        place together."""
         scores: Array = self._exponentials[min(head, self._kept)]
-        np.matmul(q, k.T, out=scores)
+        np.matmul(k, q.T, out=scores)
         if self._mask is not None:
-            scores[...] = apply_mask(scores, self._mask_of(*divmod(head, self._attention.h)))
+            mask = self._mask_of(*divmod(head, self._attention.h))
+            scores[...] = apply_mask(scores.T, mask).T
         if self._shifted[head]:
-            scores -= _largest(scores)[:, None]
+            scores -= _largest(scores)
         with np.errstate(over="ignore"):  # what is infinite is made again, with a shift
             return np.exp(scores, out=scores)
 
@@ -295,7 +298,7 @@ class FastEncoderLayer:
         n, h = self._shape[-2], self._attention.h
         self._divide_by_totals(span, grad_heads)  # in place of the weights
         means = self._mean_gradients(grad_heads, self._heads[span])
-        means = means.reshape(-1, n, h).swapaxes(1, 2).reshape(-1, n, 1)
+        means = means.reshape(h, -1, n).swapaxes(0, 1).reshape(-1, n)
         grad_scores = self._array("grad scores", n, n)
         forward = self._each_head(span, self._qkv[span], self._heads[span])
         backward = self._each_head(span, grad_qkv, grad_heads)
@@ -305,20 +308,20 @@ class FastEncoderLayer:
             grad_q, grad_k, grad_v = grads
             is_kept = head < self._kept
             weights = self._exponentials[head] if is_kept else self._exponentials_of(head, q, k)
-            np.matmul(weights.T, grad_out, out=grad_v)
-            np.matmul(grad_out, v.T, out=grad_scores)
+            np.matmul(weights, grad_out, out=grad_v)
+            np.matmul(v, grad_out.T, out=grad_scores)
             grad_scores -= mean
             grad_scores *= weights
-            np.matmul(grad_scores, k, out=grad_q)
-            np.matmul(grad_scores.T, q, out=grad_k)
+            np.matmul(grad_scores, q, out=grad_k)
+            np.matmul(grad_scores.T, k, out=grad_q)
 
     def _mean_gradients(self, grad_heads: Array, heads: Array) -> Array:
-        """(rows, h): of a query's weights under these weights, without a pass over either."""
-        means = self._array("means", len(heads), self._attention.h)
+        """(h, rows): of a query's weights under these weights, without a pass over either."""
+        means = self._array("means", self._attention.h, len(heads))
         scratch = self._array("scratch", *self._b_o.shape)
-        for grad, head, mean in _chunks(grad_heads, heads, means):
+        for grad, head, mean in _chunks(grad_heads, heads, means.T):
             product = np.multiply(grad, head, out=scratch[: len(grad)])
-            np.matmul(product, self._columns.T, out=mean)
+            np.matmul(self._columns, product.T, out=mean.T)
         return means
 
     def _gradients(self) -> EncoderLayerWeights:
@@ -348,7 +351,7 @@ def _are_tame(totals: Array) -> bool:
 
 
 def _largest(scores: Array) -> Array:
-    top: Array = scores.max(axis=1)
+    top: Array = scores.max(axis=0)
     if not (top < np.inf).all():
         raise ValueError("scores hold nan or +inf; expected finite numbers or -inf")
     top[np.isneginf(top)] = 0  # a query from which every key is excluded

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from numeric import memory
@@ -47,3 +48,31 @@ def test_another_c_library_is_left_alone(monkeypatch):
     assert memory.keep_freed_memory() is False
     monkeypatch.delattr(memory.os, "confstr")
     assert memory.keep_freed_memory() is False
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_of_an_arena_lie_apart_and_keep_their_places(dtype):
+    rng = np.random.default_rng(0)
+    arena = memory.Arena(dtype)
+    shapes = {f"array {k}": tuple(rng.integers(0, 200, rng.integers(0, 4))) for k in range(40)}
+    shapes["longer than a block"] = (memory._BLOCK // np.dtype(dtype).itemsize + 1,)
+    arrays = {name: arena.array(name, *shape) for name, shape in shapes.items()}
+    for k, array in enumerate(arrays.values()):
+        array[...] = k
+    for k, (name, array) in enumerate(arrays.items()):
+        assert (array.shape, array.dtype) == (shapes[name], dtype)
+        assert array.ctypes.data % 64 == 0 or not array.size
+        assert (array == k).all()
+        assert arena.array(name, *shapes[name]).ctypes.data == array.ctypes.data
+        assert arena.holds(array) or not array.size
+    assert not arena.holds(np.empty(3, dtype))
+
+
+def test_an_array_of_an_arena_moves_when_it_grows():
+    arena = memory.Arena(np.float64)
+    small, other = arena.array("a", 2, 3), arena.array("b", 4)
+    small[...], other[...] = 1, 2
+    large = arena.array("a", 3, 3)
+    large[...] = 3
+    assert (other == 2).all()
+    assert np.shares_memory(arena.array("a", 5), large)
