@@ -137,7 +137,7 @@ def _why_not(formula: Term) -> str | None:
     something about sizes; and a random quantity stands inside an expectation only, since a
     theorem holds for every value of its free symbols and an outcome is not one of them.
     """
-    if not T.is_formula(formula) or formula.loose:
+    if type(formula) is not Term or not T.is_formula(formula) or formula.loose:
         return "is not a closed formula"
     if T.is_random(formula):
         return "has a random quantity outside an expectation"

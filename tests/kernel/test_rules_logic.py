@@ -94,6 +94,8 @@ def test_only_the_types_of_the_kernel_are_taken() -> None:
     refused("conjunct", (one_of_two,), True, why="argument")
     refused("axiom", (), Hidden("inverse"), X, why="argument")
     refused("specialise", (every,), Body(1, X), why="argument")
+    for no_formula in ((p,), "p", 1, T.Lam(0, p)):
+        refused("assume", (), no_formula, why="not a closed formula")
     for name in (Hidden("%nobody has made it"), 1, b"x", None, ""):
         with pytest.raises(KernelError, match="not a name"):
             T.var(name)
