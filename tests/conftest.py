@@ -1,11 +1,14 @@
 """Tests find every proof anew, and leave the user's folders alone."""
 
+import gc
 import os
 from tempfile import TemporaryDirectory
 
 _STATE = TemporaryDirectory(prefix="derive-tests-")  # of this process, removed at its end
 os.environ["DERIVE_STORE"] = "off"
 os.environ["XDG_STATE_HOME"] = _STATE.name
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # tests run beside one another already
+gc.set_threshold(200_000, 20, 20)  # terms are kept for good: looking for garbage finds none
 
 
 def pytest_addoption(parser):

@@ -10,9 +10,9 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator
-from copy import deepcopy
+from copy import copy
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
 from derive.kernel.axioms import AXIOMS
 from derive.kernel.check import KINDS, Shown, _replay, check
@@ -33,10 +33,18 @@ VOCABULARY = (
 def mutations(
     log: Json, *, reseal: bool = False, at_most: int | None = None, seed: int = 0
 ) -> Iterator[tuple[str, Json]]:
-    """Altered copies of `log`, each with a description; a random sample of them if `at_most`."""
-    edits = list(_edits(log))
-    if at_most is not None and len(edits) > at_most:
-        edits = random.Random(seed).sample(edits, at_most)
+    """Altered copies of `log`, each with a description: all, or at most so many.
+
+    Those are at places that are chosen at random, each by one of its alterations.
+    """
+    places = [*_places(log, ()), *_for_further_fields(log)]
+    numbers = len(log["terms"])
+    if at_most is None:
+        edits = [e for path, value in places for e in _edits_at(path, value, numbers)]
+    else:
+        chosen = random.Random(seed)
+        some = chosen.sample(places, min(at_most, len(places)))
+        edits = [chosen.choice(list(_edits_at(*place, numbers))) for place in some]
     yield from _altered(log, edits, reseal)
 
 
@@ -82,14 +90,15 @@ def _goes_through(step: Json, theorems: list[Any], terms: list[Any]) -> bool:
 
 def _altered(log: Json, edits: Iterable[Edit], reseal: bool) -> Iterator[tuple[str, Json]]:
     for description, path, alter in edits:
-        altered = deepcopy(log)
-        holder = altered
-        for key in path[:-1]:
-            holder = holder[key]
+        altered = holder = copy(log)
+        before = log
+        for key in path[:-1]:  # what does not lie on the way is shared with the log
+            holder[key] = copy(holder[key])
+            holder, before = holder[key], before[key]
         alter(holder, path[-1])
-        if reseal and isinstance(altered, dict) and path[0] != "digest":
+        if reseal and path[0] != "digest":
             altered["digest"] = digest(altered)
-        if not _identical(altered, log):
+        if not _identical(holder, before):
             yield f"{'.'.join(map(str, path))}: {description}", altered
 
 
@@ -127,22 +136,32 @@ def in_a_witness(description: str) -> bool:
 # ---------------------------------------------------------------------------- alterations
 
 
-def _edits(log: Json) -> Iterator[Edit]:
-    yield from _edits_in(log, len(log["terms"]))
+#: stands where there is no value yet
+_NOTHING: Final = object()
+
+
+def _for_further_fields(log: Json) -> Iterator[tuple[Path, Any]]:
     for k in range(len(log["steps"])):
-        yield "a further field", ("steps", k, "note"), _setter("")
-    yield "a further field", ("note",), _setter("")
+        yield ("steps", k, "note"), _NOTHING
+    yield ("note",), _NOTHING
 
 
 def _edits_in(whole: Json, numbers: int) -> Iterator[Edit]:
     for path, value in _places(whole, ()):
-        for description, new in _alternatives(value, numbers):
-            yield description, path, _setter(new)
-        yield "removed", path, _remove
-        if isinstance(path[-1], int):
-            yield "doubled", path, lambda holder, k: holder.insert(k, deepcopy(holder[k]))
-            if path[-1] > 0:
-                yield "moved up", path, _swap
+        yield from _edits_at(path, value, numbers)
+
+
+def _edits_at(path: Path, value: Json, numbers: int) -> Iterator[Edit]:
+    if value is _NOTHING:
+        yield "a further field", path, _setter("")
+        return
+    for description, new in _alternatives(value, numbers):
+        yield description, path, _setter(new)
+    yield "removed", path, _remove
+    if isinstance(path[-1], int):
+        yield "doubled", path, lambda holder, k: holder.insert(k, holder[k])
+        if path[-1] > 0:
+            yield "moved up", path, _swap
 
 
 def _places(value: Json, path: Path) -> Iterator[tuple[Path, Json]]:
@@ -156,7 +175,7 @@ def _places(value: Json, path: Path) -> Iterator[tuple[Path, Json]]:
 
 def _setter(new: Json) -> Callable[[Any, Any], None]:
     def put(holder: Any, key: Any) -> None:
-        holder[key] = deepcopy(new)
+        holder[key] = new
 
     return put
 
