@@ -16,6 +16,7 @@ from derive.language import (
     GradientIs,
     VectorFunction,
     at_most,
+    both,
     dims,
     equal,
     exists,
@@ -103,6 +104,12 @@ SHOWN = {
 @pytest.mark.parametrize("expected", SHOWN)
 def test_the_form_is_shown(expected: str) -> None:
     assert shown(SHOWN[expected]) == expected
+
+
+def test_a_premise_of_several_parts_needs_no_parentheses() -> None:
+    parts = both(forall(a, equal(x[a], 0)), forall(a, equal(total(W[a, b] * y[b], b), 0)))
+    statement = implies(parts, forall(a, equal(total(J[a, b] * y[b], b), 0)))
+    assert shown(statement) == "x = 0 ∧ W y = 0 ⇒ J y = 0"
 
 
 def test_free_indices_are_those_of_the_entries() -> None:

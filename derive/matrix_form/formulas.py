@@ -141,7 +141,8 @@ class _Writer:
             text = replace(self._within(p), asked=False).formula(p)
         except NoForm:
             text = latex.formula_in(p, self.taken)
-        return latex.fenced(text) if _QUANTIFIED.search(text) else text
+        arrow = p.op in ("imp", "forall", "exists") or latex.is_equivalence(p)
+        return latex.fenced(text) if arrow and _QUANTIFIED.search(text) else text
 
     # ------------------------------------------------------------------ quantifiers
 

@@ -139,10 +139,14 @@ class Printer:
         for found in _PLACE.finditer(text):
             out += text[end : found.start()]
             end = found.end()
+            bracketed = out.endswith("[") and text.startswith("]", end)
             form = forms[found[1]]
             shown, own = self._form(form)
             number = beside is not None and found[1] != beside.data[0] and form.op == "product"
-            out += latex.fenced(shown) if number or _binds(out, text[end:], own) else shown
+            if bracketed:  # as in an expectation: brackets as tall as what they hold
+                out, end = out[:-1] + latex.fenced(shown, "[]"), end + 1
+            else:
+                out += latex.fenced(shown) if number or _binds(out, text[end:], own) else shown
         alone = _PLACE.fullmatch(text)
         own = _PRODUCT if level >= latex.PRODUCT else _SUM
         own = self._form(forms[alone[1]])[1] if alone else own
