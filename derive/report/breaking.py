@@ -54,12 +54,13 @@ class Broken:
     left_side: list[Piece]
     lines: list[Line]
     fences: frozenset[int]
+    cost: float
 
 
 def break_lines(pieces: list[Piece], room: float) -> Broken:
     """Lines of at most `room` em, as far as the pieces allow."""
     if width(pieces) <= room:
-        return Broken([], [Line(0.0, pieces)], frozenset())
+        return Broken([], [Line(0.0, pieces)], frozenset(), LINE_COST)
     costs = break_costs(pieces)
     layouts = [_Layout(pieces, costs, room, anchor=0)]
     anchor = _alignment(pieces)
@@ -150,7 +151,7 @@ class _Layout:
             )
             for start, end in zip(starts, ends, strict=True)
         ]
-        return Broken(self._pieces[: self._anchor], lines, self._split_fences())
+        return Broken(self._pieces[: self._anchor], lines, self._split_fences(), self.cost)
 
     def _split_fences(self) -> frozenset[int]:
         """Pairs of delimiters that stand on different lines."""

@@ -20,7 +20,7 @@ _OUTSIDE_CHAIN: Final = 30.0
 _NESTED: Final = 25.0
 _SHORT_LINK_EM: Final = 3.5
 _SHORT_BRACKET_EM: Final = 12.0
-_IN_SHORT_BRACKET: Final = 120.0
+_IN_SHORT_BRACKET: Final = 200.0
 _IN_NESTED_CLAUSE: Final = 60.0
 _SHORT_LEFT_EM: Final = 8.0
 _SHORT_LEFT: Final = 35.0
@@ -31,18 +31,28 @@ _NOT_BINARY_AFTER: Final = LINKS | {
     Kind.OPEN, Kind.QUANTIFIER, Kind.WEAK_RELATION, Kind.SUM, Kind.PRODUCT, Kind.PUNCTUATION,
     Kind.OPERATOR, Kind.BIG_OPERATOR, Kind.SLASH, Kind.TEXT, Kind.WIDE_SPACE,
 }  # fmt: skip
+_ENDS_TERM: Final = _NOT_BINARY_AFTER - {Kind.OPERATOR, Kind.BIG_OPERATOR, Kind.PRODUCT, Kind.SLASH}
 _NEVER_FIRST: Final = SPACES | {Kind.CLOSE, Kind.PUNCTUATION, Kind.SLASH}
 _RELATIONS: Final = frozenset({Kind.RELATION, Kind.WEAK_RELATION})
-_BEFORE: Final = {Kind.ARROW: 2.0, Kind.CONNECTIVE: 5.0, Kind.SUM: 10.0, Kind.PRODUCT: 25.0}
+_BEFORE: Final = {Kind.ARROW: 2.0, Kind.CONNECTIVE: 5.0, Kind.SUM: 10.0, Kind.PRODUCT: 60.0}
 _REMAINDER: Final = 70.0
 _BEFORE_BODY: Final = 4.0
-_AFTER_BIG_OPERATOR: Final = 200.0
+_AFTER_BIG_OPERATOR: Final = 300.0
+_BETWEEN_QUANTIFIERS: Final = 60.0
+_SHORT_TERM_EM: Final = 10.0
+_IN_SHORT_TERM: Final = 60.0
+"""For a break between the factors of a term that is no longer than this."""
+
+_FIRST_ARGUMENT_EM: Final = 3.0
+_AFTER_FIRST_ARGUMENT: Final = 80.0
+"""For a comma behind a first argument as short as that of ``max(0, x)``."""
+
 _AFTER: Final = {
     Kind.WIDE_SPACE: 2.0,
     Kind.QUANTIFIER: 14.0,
     Kind.PUNCTUATION: 20.0,
     Kind.TEXT: 30.0,
-    Kind.THIN_SPACE: 50.0,
+    Kind.THIN_SPACE: 60.0,
 }
 
 
@@ -70,6 +80,7 @@ def break_costs(pieces: list[Piece]) -> list[float | None]:
         if cost is not None:
             cost += _NESTED * nesting[place] + _IN_SHORT_BRACKET * short[place]
             cost += _IN_NESTED_CLAUSE * (kind is Kind.RELATION and clauses[place])
+            cost += _IN_SHORT_TERM * _splits_short_term(pieces, nesting, place)
         costs.append(cost)
     return costs
 
@@ -189,11 +200,16 @@ def _inner_cost(pieces: list[Piece], place: int) -> float | None:
     if after.kind in _BEFORE and _is_binary(pieces, place):
         return _REMAINDER if after.source == r"\bmod" else _BEFORE[after.kind]
     if follows(pieces, place, Kind.QUANTIFIER):
-        return _AFTER[Kind.QUANTIFIER]
+        more = after.kind is Kind.QUANTIFIER
+        return _BETWEEN_QUANTIFIERS if more else _AFTER[Kind.QUANTIFIER]
     if follows(pieces, place, Kind.BIG_OPERATOR) and before.kind is Kind.THIN_SPACE:
         return _AFTER_BIG_OPERATOR
     if follows(pieces, place, Kind.CONNECTIVE) or follows(pieces, place, Kind.ARROW):
         return None
+    if _is_coefficient(pieces, place):
+        return None
+    if before.kind is Kind.PUNCTUATION and _behind_open(pieces, place) < _FIRST_ARGUMENT_EM:
+        return _AFTER_FIRST_ARGUMENT
     if before.kind in _AFTER:
         return _AFTER[before.kind]
     return 30.0 if after.kind is Kind.TEXT else _product_cost(before, after)
@@ -205,6 +221,43 @@ def follows(pieces: list[Piece], place: int, kind: Kind) -> bool:
         if piece.kind is not Kind.THIN_SPACE:
             return piece.kind is kind
     return False
+
+
+def _splits_short_term(pieces: list[Piece], nesting: list[int], place: int) -> bool:
+    """Whether a break before `place` tears the factors of a short term apart."""
+    depth = nesting[place]
+    if pieces[place].kind in _ENDS_TERM or _last_solid(pieces, place) in _ENDS_TERM:
+        return False
+    em = 0.0
+    for way in (range(place, len(pieces)), range(place - 1, -1, -1)):
+        for k in way:
+            if nesting[k] < depth or (nesting[k] == depth and pieces[k].kind in _ENDS_TERM):
+                break
+            em += pieces[k].em
+    return em < _SHORT_TERM_EM
+
+
+def _last_solid(pieces: list[Piece], place: int) -> Kind | None:
+    """The kind of the piece before `place`, apart from thin spaces."""
+    return next((p.kind for p in reversed(pieces[:place]) if p.kind is not Kind.THIN_SPACE), None)
+
+
+def _is_coefficient(pieces: list[Piece], place: int) -> bool:
+    """Whether a number stands before `place`, apart from thin spaces: it stays with its term."""
+    for piece in reversed(pieces[:place]):
+        if piece.kind is not Kind.THIN_SPACE:
+            return piece.source.isdigit()
+    return False
+
+
+def _behind_open(pieces: list[Piece], place: int) -> float:
+    """Width from the parenthesis before `place` up to there; infinite without one."""
+    em = 0.0
+    for piece in reversed(pieces[:place]):
+        if piece.kind is Kind.OPEN:
+            return em
+        em += piece.em
+    return float("inf")
 
 
 def _is_binary(pieces: list[Piece], place: int) -> bool:
@@ -220,9 +273,9 @@ def _product_cost(before: Piece, after: Piece) -> float | None:
     if before.kind not in {Kind.ORDINARY, Kind.CLOSE, Kind.FRACTION}:
         return None
     if after.kind is Kind.OPEN:
-        return 30.0 if before.kind is Kind.CLOSE else None
+        return 45.0 if before.kind is Kind.CLOSE else None
     if after.kind is Kind.BIG_OPERATOR:
-        return 32.0
+        return 45.0
     if before.kind is Kind.CLOSE or Kind.FRACTION in {before.kind, after.kind}:
-        return 40.0
-    return 90.0 if after.kind in {Kind.ORDINARY, Kind.OPERATOR} else None
+        return 60.0
+    return 100.0 if after.kind in {Kind.ORDINARY, Kind.OPERATOR} else None

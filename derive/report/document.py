@@ -234,20 +234,26 @@ def _rows(
 ) -> list[Block]:
     """Numbered lines; a line that goes on where the one before ended does not repeat its left, and
     none repeats a matrix form.
+
+    What is supposed goes on nowhere, and nothing goes on from a number: ``m = 1`` and ``1 < m``
+    are no chain.
     """
     rows: list[Row] = []
     in_matrices = {"", *told}
     right = ""
     for place, step in enumerate(steps, start=1):
         chain = single_relation(step.latex)
-        goes_on = chain is not None and bool(right) and chain[0] == right
+        goes_on = chain is not None and chain[0] == right and step.rule != "assume"
         shown = f"{chain[1]} {chain[2]}" if chain is not None and goes_on else step.latex
         matrix = "" if step.matrix in in_matrices else step.matrix
         in_matrices.add(matrix)
         tag = f"{prefix}{place}"
         rows.append(Row(tag, step.latex, shown, step.rule, step.reason, matrix))
-        right = chain[2] if chain is not None else ""
+        right = "" if chain is None or _NUMBER.fullmatch(chain[2]) else chain[2]
     return [Rows(label, tuple(rows))] if rows else []
+
+
+_NUMBER: Final = re.compile(r"-?\s*(?:\d+|\\frac\{\d+\}\{\d+\})")
 
 
 def _notes(label: str, prefix: str, notes: list[Note]) -> list[Block]:

@@ -9,25 +9,37 @@ from math import ceil
 from typing import Final
 
 from derive.report.breaking import Broken, Line, break_lines
-from derive.report.costs import CLAUSE_LINKS, depths, inside_short_brackets, is_list
-from derive.report.layout import MAX_LINES
+from derive.report.costs import CLAUSE_LINKS, LINE_COST, depths, inside_short_brackets
+from derive.report.layout import MAX_LINES, SMALLER
 from derive.report.memory import remembered
-from derive.report.pieces import SPACES, Kind, Piece, source_of, width
+from derive.report.pieces import SPACES, Kind, Piece, source_of, tallest, width
 from derive.report.reading import read
 
 
 @remembered
 def displayed(latex: str, room: float, most: int = MAX_LINES) -> list[str]:
-    """The formula in blocks of lines that fit into `room` em; one block if `most` lines suffice.
-
-    A single piece wider than `room` is left as it is: ``\fitmath`` scales it down.
+    """The formula in blocks of lines that fit into `room` em, or nearly so where that saves a bad
+    break: ``\fitmath`` scales them down. One block if `most` lines suffice.
     """
-    broken = break_lines(read(latex), room)
+    broken = best_lines(read(latex), room)
     if len(broken.lines) == 1:
         return [source_of(broken.lines[0].pieces)]
     blocks = ceil(len(broken.lines) / most)
     ends = [len(broken.lines) * k // blocks for k in range(blocks + 1)]
     return [_aligned(broken, a, broken.lines[a:b]) for a, b in pairwise(ends)]
+
+
+def best_lines(pieces: list[Piece], room: float) -> Broken:
+    """The cheapest lines for a little more room than there is, which has its price, too."""
+    best = break_lines(pieces, room)
+    cost = best.cost
+    for scale, price in _SCALES:
+        if cost <= price + LINE_COST:  # no better without a break
+            break
+        broken = break_lines(pieces, scale * room)
+        if broken.cost + price < cost:
+            best, cost = broken, broken.cost + price
+    return best
 
 
 @remembered
@@ -51,11 +63,30 @@ def fits(latex: str, room: float) -> bool:
 
 
 @remembered
-def sits_well(latex: str, room: float) -> bool:
-    """Whether the formula needs no break to fit into `room` em, or is a list of short clauses."""
-    pieces = read(latex)
-    listed = is_list(pieces, depths(pieces))
-    return width(pieces) <= room or (listed and fits(latex, room))
+def height(latex: str, room: float) -> float:
+    """How many lines of text the formula is high in a column of `room` em."""
+    return sum(map(_line_height, best_lines(read(latex), room).lines))
+
+
+@remembered
+def begins_narrow(latex: str, room: float, column: float, lines: int) -> bool:
+    """Whether the first of its lines, as many as stand beside `lines` of text, leave all that is
+    right of `column` em free.
+    """
+    broken = best_lines(read(latex), room)
+    left, above = width(broken.left_side), 0.0
+    for line in broken.lines:
+        if above >= lines:
+            break
+        if left + line.indent + width(line.pieces) > column:
+            return False
+        above += _line_height(line)
+    return above >= lines
+
+
+def _line_height(line: Line) -> float:
+    """In lines of text; a fraction takes two, a sum with its limits nearly three."""
+    return _HEIGHTS[min(tallest(line.pieces), len(_HEIGHTS) - 1)]
 
 
 def _aligned(broken: Broken, start: int, lines: list[Line]) -> str:
@@ -93,6 +124,11 @@ def inline(latex: str, room: float) -> str:
     lines = [rf"\fitmath{{{block}}}" for block in displayed(latex, room)]
     return r"\newline " + r"\newline ".join(lines) + r"\newline "
 
+
+_HEIGHTS: Final = (1.2, 2.2, 2.9)
+
+_SCALES: Final = ((1.1, 36.0), (SMALLER, 70.0))
+"""How much wider than their column lines may be, and what that costs in the sense of `costs`."""
 
 _NOT_TERM: Final = CLAUSE_LINKS | {
     Kind.RELATION, Kind.WEAK_RELATION, Kind.PUNCTUATION, Kind.QUANTIFIER, Kind.TEXT,

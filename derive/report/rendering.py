@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from importlib import resources
 from itertools import groupby
+from typing import Final
 
 from derive import messages
 from derive.messages import listing, say, space, suffix
 from derive.report import layout
 from derive.report.document import IN_MATRICES
 from derive.report.errors import ReportError
-from derive.report.formulas import displayed, fits, sits_well
+from derive.report.formulas import begins_narrow, displayed, fits, height
 from derive.report.model import (
     Alarm,
     Anchor,
@@ -38,7 +40,7 @@ from derive.report.model import (
     Timing,
     Topic,
 )
-from derive.report.text import breakable, escape, plain, set_code, set_text
+from derive.report.text import breakable, escape, lines_of_text, plain, set_code, set_text
 from derive.report.words import tex_words
 from derive.result import Verdict
 
@@ -54,8 +56,20 @@ _MARK = {
 }
 
 
-_LONG_NOTE = 100
-"""Characters of a note that would fill many lines of a narrow column."""
+_LINKS_OF_ROW: Final = 5
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The macro of a row, and the em that it has for the formula and for the text beside it."""
+
+    name: str
+    formula: float
+    text: float
+
+
+_REASONED: Final = _Columns("row", layout.FORMULA_EM, layout.REASON_EM)
+_NOTED: Final = _Columns("note", layout.NOTED_EM, layout.NOTE_EM)
 
 
 def render(report: Report) -> str:
@@ -153,7 +167,16 @@ def _document(document: Document) -> str:
 def _passage(passage: Passage) -> str:
     lines = escape(passage.lines.replace("-", "–"))
     says = set_text(passage.says, layout.SAYS_EM)
-    return command("passage", breakable(passage.name, 5), lines, says, _links(passage.links))
+    first, *more = batched(passage.links, _LINKS_OF_ROW)
+    rows = [command("passage", breakable(passage.name, 5), lines, says, _links(first))]
+    return "\n".join(
+        [*rows, *(command("morelinks", _links(links)) for links in more), r"\passageend"]
+    )
+
+
+def batched(links: tuple[Link, ...], most: int) -> list[tuple[Link, ...]]:
+    """The links in rows of at most `most`, so that a page can end between."""
+    return [links[start : start + most] for start in range(0, len(links), most)] or [()]
 
 
 def _fault(fault: Fault) -> str:
@@ -298,27 +321,32 @@ def _row(row: Row) -> str:
     reason = [set_text(row.reason, layout.REASON_EM)] if row.reason else []
     beside = r" \\ ".join(code + reason)
     shown = row.shown if row.shown == row.latex else rf"\quad {row.shown}"
-    columns = ("row", layout.FORMULA_EM)
-    lines = [_beside(row.tag, shown, beside, columns)]
+    text_lines = len(code) + lines_of_text(row.reason, layout.REASON_EM)
+    lines = [_beside(row.tag, shown, beside, _REASONED, text_lines)]
     if row.matrix:
-        lines.append(_beside("", row.matrix, escape(say(IN_MATRICES)), columns))
+        lines.append(_beside("", row.matrix, escape(say(IN_MATRICES)), _REASONED))
     return "\n".join(lines)
 
 
 def _notes(block: Notes) -> str:
-    """The notes have much room where all formulas are short, or a note is long; else as reasons."""
-    formulas = [latex for note in block.notes for latex in (note.latex, note.matrix) if latex]
-    roomy = all(sits_well(latex, layout.NOTED_EM) for latex in formulas)
-    if any(len(note.text) > _LONG_NOTE for note in block.notes):
-        roomy = roomy or all(fits(latex, layout.NOTED_EM) for latex in formulas)
-    columns = ("note", layout.NOTED_EM) if roomy else ("row", layout.FORMULA_EM)
+    """Notes have as much room as formulas, or little room as reasons: what takes fewer lines."""
+    wide, narrow = (sum(_height(n, c) for n in block.notes) for c in (_NOTED, _REASONED))
+    columns = _NOTED if wide <= narrow else _REASONED
     return "\n".join([*_label(block.label), *(_note(note, columns) for note in block.notes)])
 
 
-def _note(note: Note, columns: tuple[str, float]) -> str:
+def _height(note: Note, columns: _Columns) -> float:
+    """How many lines a note takes."""
+    formulas = [height(latex, columns.formula) for latex in (note.latex, note.matrix) if latex]
+    text = lines_of_text(f"{note.code} {note.text}", columns.text)
+    return max(formulas[0] if note.latex else 0.0, text) + sum(formulas[1:])
+
+
+def _note(note: Note, columns: _Columns) -> str:
     code = [set_code(note.code)] if note.code else []
     beside = escape(say(": ")).join([*code, set_text(note.text, layout.REASON_EM)])
-    lines = [_beside(note.tag, note.latex, beside, columns)]
+    text_lines = lines_of_text(f"{note.code} {note.text}", layout.REASON_EM)
+    lines = [_beside(note.tag, note.latex, beside, columns, text_lines)]
     if note.matrix:
         lines.append(_beside("", note.matrix, escape(say(IN_MATRICES)), columns))
     return "\n".join(lines)
@@ -329,19 +357,25 @@ def _term(term: tuple[str, str]) -> str:
     return command("term", set_text(name, layout.NOTE_EM), set_text(text, layout.NOTE_EM))
 
 
-def _beside(tag: str, latex: str, text: str, narrow: tuple[str, float]) -> str:
-    """A formula with a text at its right, or below where the formula needs the whole line."""
+def _beside(tag: str, latex: str, text: str, columns: _Columns, text_lines: int = 1) -> str:
+    """A formula with a text at its right, or below where the formula needs the whole line.
+
+    The text takes `text_lines` in the column of reasons.
+    """
     if not latex:
-        return command(narrow[0], escape(tag), text, "")
-    name, room = narrow
+        return command("saying", escape(tag), text)
+    name, room = columns.name, columns.formula
     if not fits(latex, layout.SMALLER * room):
-        name, room = (f"wide{name}", layout.WIDE_EM)
+        name, room = "widerow", layout.WIDE_EM
+        if begins_narrow(latex, room, layout.FORMULA_EM, text_lines):
+            name = "asiderow"
     blocks = displayed(latex, room, layout.MAX_ROW_LINES)
     first, *others = [command("fitmath", block) for block in blocks]
+    more = "widerow" if room == layout.WIDE_EM else name
     return "\n".join(
         [
             command(name, escape(tag), first, text),
-            *[command(name, "", block, "") for block in others],
+            *[command(more, "", block, "") for block in others],
         ]
     )
 

@@ -12,11 +12,15 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from enum import Enum, auto
+from math import ceil
 from typing import Final
 
 from derive.report.characters import TEXT_SPECIAL, text_char
 from derive.report.errors import TextSyntax
 from derive.report.formulas import inline
+from derive.report.pieces import width
+from derive.report.reading import read
+from derive.report.widths import upright_width
 
 _DOLLAR: Final = re.compile(r"(?<!\\)\$")
 _AFTER_SEPARATOR: Final = re.compile(r"(?<=[-_./:])(?=[^-_./:])")
@@ -58,6 +62,15 @@ def _set(span: Span, part: str, room: float) -> str:
             return set_code(part)
         case Span.MATH:
             return inline(part, room)
+
+
+def lines_of_text(text: str, room: float) -> int:
+    """About how many lines of `room` em a text takes."""
+    return ceil(sum(_em(span, part) for span, part in spans(text)) / room)
+
+
+def _em(span: Span, part: str) -> float:
+    return width(read(part)) if span is Span.MATH else upright_width(part)
 
 
 def plain(text: str) -> str:

@@ -72,6 +72,8 @@ def tex_words(*, whole: bool) -> list[str]:
     lines = [rf"\newcommand{{\{name}}}{{{text}}}" for name, text in words.items()]
     if whole:
         lines.append(rf"\newcommand{{\wordspace}}{{{space()}}}")
-        lines.append(rf"\newcommand{{\wordcomma}}{{{say(', ')}}}")
+        comma = say(", ").rstrip()
+        comma += "~" if comma == "," else r"\nobreak "
+        lines.append(rf"\newcommand{{\wordcomma}}{{{comma}}}")
         lines.append(rf"\newcommand{{\wordinclaims}}[1]{{{say(_ABOUT_PLACES, name='#1')}}}")
     return lines

@@ -310,3 +310,27 @@ def test_inline_math_opens_fences_only_when_it_must() -> None:
 def test_malformed_formulas_are_refused_with_the_formula(latex: str) -> None:
     with pytest.raises(MathSyntax, match=re.escape(latex)):
         read(latex)
+
+
+@pytest.mark.parametrize(
+    ("formula", "room", "unwanted"),
+    [
+        (r"\forall i < n:\ \forall j < n:\ M_{i\,j} + N_{i\,j} = x_{i} + y_{j}", 12.0, r"n: \ $"),
+        (r"x = a\,b\,c + a\,b\,d\,e + a\,d\,e\,f + c\,d\,e\,f", 8.0, r"[a-f] \\,$"),
+        (r"x = y_{1} + y_{2} + 2\,\left(z_{1} + z_{2}\right) + u", 9.0, r"2 \\,$"),
+        (r"x = y + \max\left(0, a + b + c + d + e\right)", 11.0, r"0 ,$"),
+    ],
+)
+def test_bad_places_are_avoided(formula: str, room: float, unwanted: str) -> None:
+    lines = lines_at(formula, room)
+    assert len(lines) > 1
+    assert not any(re.search(unwanted, line) for line in lines)
+
+
+def test_a_formula_is_a_little_too_wide_rather_than_badly_broken() -> None:
+    product = r"x = \left(a + b + c + d\right)\,\left(e + f + g + h\right)"
+    room = width(read(product)) / 1.05
+    assert len(break_lines(read(product), room).lines) > 1
+    assert displayed(product, room) == [source_of(read(product))]
+    chain = r"a + b + c + d = e + f + g + h"
+    assert len(displayed(chain, width(read(chain)) / 1.05)[0].splitlines()) == 4  # two lines
