@@ -233,7 +233,8 @@ SEVERAL = Claim(
     twin=Twin("NumPy heads of three groups, of combined inputs", twin_cancel),
     mutations=cancel_mutations,
     expected=Verdict.PROVED,
-    remark="With two tokens opposite heads cancel, too: `head-patterns/two-opposite-heads-cancel`.",
+    remark="With three tokens or more nothing else is linear: `attention-average/all-heads`. With "
+    "two tokens opposite heads cancel, too: `head-patterns/two-opposite-heads-cancel`.",
 )  # fmt: skip
 
 CLAIMS = (SEVERAL,)

@@ -468,8 +468,8 @@ TWO_HEADS = Claim(
     remark="This is so for all vectors and all columns at once. That leaves two ways only, since a "
     "product of polynomials that vanishes everywhere has a factor that does: both heads are "
     "degenerate, or they have the same scores and opposite values. With two tokens opposite scores "
-    "are possible, too: `head-patterns/two-opposite-heads-cancel`. For more than two heads only "
-    "the sufficient condition of `attention-average/several-heads` is proved.",
+    "are possible, too: `head-patterns/two-opposite-heads-cancel`. For any "
+    "number of heads: `attention-average/all-heads`.",
 )  # fmt: skip
 
 CLAIMS = (TWO_HEADS,)

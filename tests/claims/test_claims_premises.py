@@ -242,6 +242,9 @@ MODELS: Final = {
     "scaling/by-model-width": Model({**COUNTED_SIGNS, "h": 3, "d_model": 3}),
     "attention-average/dropout-mean": MASKS,
     "attention-average/dropout-variance": MASKS,
+    "attention-average/all-heads": Model(
+        {"m": 3, "d": 1, "d_v": 1, "q": 2, "r": 1, "B": [[[1]], [[0]]], "C": zero}
+    ),
     "attention-average/two-heads": Model(
         {"m": 3, "d": 1, "d_v": 1, "B": zero, "B'": zero, "W": zero, "W'": zero}
     ),
