@@ -44,10 +44,14 @@ class Example:
     """Exact values for symbols: numbers for scalars, nested lists or a `Lam` for tensors.
 
     `proof` is needed only where evaluation does not settle what is to be shown at the values.
+    `within` gives values for what the statement quantifies over, in the order of its quantifiers:
+    a symbol that "there is" binds stands for itself, and the values after it may depend on it.
+    Then `proof` shows that what is left of the statement is false.
     """
 
     values: Mapping[Any, Any]
     proof: Argument | None = None
+    within: Mapping[Any, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

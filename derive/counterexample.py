@@ -6,7 +6,7 @@ that the conclusion fails or is undefined.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from derive.candidates import Values, candidates, table
 from derive.denials import closed, deny
@@ -17,7 +17,16 @@ from derive.kernel.normal import Normaliser
 from derive.kernel.rules import Theorem, evaluate, infer
 from derive.kernel.terms import KernelError, Term
 
-__all__ = ["Values", "denied", "find", "premises_defined", "refutation", "refuting", "table"]
+__all__ = [
+    "Values",
+    "denied",
+    "find",
+    "opened",
+    "premises_defined",
+    "refutation",
+    "refuting",
+    "table",
+]
 
 
 def find(goal: Term, seed: int = 0) -> tuple[Values, list[Theorem]] | None:
@@ -99,6 +108,29 @@ def refutation(target: Term, values: Values) -> Theorem | None:
         return deny(at_values(target, values))
     except KernelError:
         return None
+
+
+def opened(
+    p: Term, within: Sequence[tuple[Term, Term]], deny: Callable[[Term], Theorem]
+) -> Theorem:
+    """not p, where `deny` proves that what is left of p at the values for its quantifiers fails.
+
+    "There is x" is denied for any x, which has its own symbol as value.
+    """
+    if not within:
+        return deny(p)
+    (symbol, value), *others = within
+    body = p.children[-1]
+    if p.op == "forall":
+        failing = opened(T.instantiate(body, (value,)), others, deny)
+        return infer("not-forall", [failing], T.negate(p), value)
+    if p.op != "exists" or value is not symbol:
+        raise KernelError(f"no quantifier for the value {T.show(value)}: {T.show(p)}")
+    instance = T.instantiate(body, (symbol,))
+    failing = opened(instance, others, deny)
+    supposed = infer("assume", [], instance)
+    absurd = infer("contradiction", [supposed, failing], T.negate(p))
+    return infer("deny", [infer("choose", [infer("assume", [], p), absurd], symbol)], p)
 
 
 def denied(p: Term, premises: int, deny: Callable[[Term], Theorem]) -> Theorem:

@@ -8,14 +8,14 @@ the checker, which is the runner's business.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import sympy as sp
 
 from derive import auto, counterexample, definitions, latex
-from derive.claim import Added, Claim, Correction, Example, Given, Notation, Script
+from derive.claim import Added, Argument, Claim, Correction, Example, Given, Notation, Script
 from derive.convert import ConversionError, Converter
 from derive.kernel import terms as T
 from derive.kernel.axioms import AXIOMS, EVALUATIONS
@@ -324,10 +324,25 @@ def _at(work: _Work, target: Term, example: Example) -> Theorem:
     except KernelError:
         if example.proof is None:
             raise
-    theorem = example.proof(Prover(work.converter, ()), target)
+    if example.within:
+        theorem = _opened(work, target.children[0], example.within, example.proof)
+    else:
+        theorem = example.proof(Prover(work.converter, ()), target)
     if theorem.conclusion is not target or theorem.hypotheses:
         raise Unsettled(f"the example proves {theorem}, not {T.show(target)}")
     return theorem
+
+
+def _opened(work: _Work, statement: Term, within: Mapping[Any, Any], proof: Argument) -> Theorem:
+    def deny(left: Term) -> Theorem:
+        return proof(Prover(work.converter, ()), T.negate(left))
+
+    return counterexample.opened(statement, _pairs(work, within), deny)
+
+
+def _pairs(work: _Work, within: Mapping[Any, Any]) -> list[tuple[Term, Term]]:
+    term = work.converter.term
+    return [(term(symbol), term(value)) for symbol, value in within.items()]
 
 
 def _break(work: _Work, goal: Term, values: Values, example: Example) -> None:
@@ -347,6 +362,41 @@ def _view(work: _Work, values: Values, breaks: Term | None = None) -> Counterexa
     return CounterexampleView(
         _shown(work, values), text, "" if breaks is None else latex.latex(breaks)
     )
+
+
+def _view_within(work: _Work, values: Values, within: Mapping[Any, Any]) -> CounterexampleView:
+    """The values for the quantifiers, and what they make of the statement.
+
+    Symbols that "there is" binds are free in both: the denial holds for any value of them.
+    """
+    left = at_values(
+        work.conclusion, {k: v for k, v in values.items() if _occurs(k, work.conclusion)}
+    )
+    shown, free = _shown(work, values), []
+    for symbol, value in _pairs(work, within):
+        left = T.instantiate(left.children[-1], (value,))
+        if value is symbol:
+            free.append(rf"{latex.name(symbol.data[0])} \in {latex.SETS[symbol.data[1]]}")
+        else:
+            shown[latex.name(symbol.data[0])] = latex.latex(value)
+    while left.op == "imp":  # the premises hold
+        left = left.children[1]
+    text = latex.latex(_tidied(T.negate(left)) if left.op not in _DENIED else _denied(left))
+    return CounterexampleView(shown, rf"\forall {', '.join(free)}:\ {text}" if free else text)
+
+
+_DENIED: Final = ("eq", "le", "lt")
+
+
+def _denied(relation: Term) -> Term:
+    """The opposite of a relation, with both sides evaluated."""
+    a, b = (Normaliser().term(c) for c in relation.children)
+    opposite = {
+        "eq": lambda: T.negate(T.eq(a, b)),
+        "le": lambda: T.lt(b, a),
+        "lt": lambda: T.le(b, a),
+    }
+    return opposite[relation.op]()
 
 
 def _shown(work: _Work, values: Values) -> dict[str, str]:
@@ -484,20 +534,19 @@ def _up_to_inverses(t: Term) -> Term:
 def _refuted(claim: Claim, work: _Work, example: Example) -> Settled:
     values = _values(work, example)
     _break(work, work.goal(with_added=False), values, example)
-    return _with_correction(claim, work, values)
+    view = _view_within(work, values, example.within) if example.within else _view(work, values)
+    return _with_correction(claim, work, view)
 
 
 def _refuted_at(claim: Claim, work: _Work, values: Values, roots: list[Theorem]) -> Settled:
     work.record("counterexample", work.goal(with_added=False), roots, values)
-    return _with_correction(claim, work, values)
+    return _with_correction(claim, work, _view(work, values))
 
 
-def _with_correction(claim: Claim, work: _Work, values: Values) -> Settled:
+def _with_correction(claim: Claim, work: _Work, view: CounterexampleView) -> Settled:
     proved = _Proved((), frozenset((*work.declared, *work.given)))  # the counterexample meets them
     corrected = {} if claim.correction is None else _prove_correction(work, claim.correction)
-    return _finish(
-        claim, work, Verdict.REFUTED, proved, counterexamples=(_view(work, values),), **corrected
-    )
+    return _finish(claim, work, Verdict.REFUTED, proved, counterexamples=(view,), **corrected)
 
 
 def _prove_correction(work: _Work, correction: Correction) -> dict[str, Any]:

@@ -183,6 +183,44 @@ def test_what_is_denied_is_shown_evaluated_below_its_quantifiers() -> None:
     assert shown.latex == r"\forall x \in \mathbb{R}:\ x = x = x"
 
 
+BOUND = L.exists(x, L.forall(y, L.at_most(y, x)))
+
+
+def larger(p: Prover, target: Any) -> Theorem:
+    """not x + 1 <= x"""
+    (bounded,) = target.children
+    with p.supposing(bounded) as case:
+        wrong = p.order(L.less(0, 0), (1, case))
+        absurd = infer(
+            "contradiction", [wrong, p.trivial(L.negation(L.less(0, 0)))], target
+        )  # fmt: skip
+    return infer("deny", [absurd], bounded)
+
+
+def test_values_within_quantifiers_are_shown_and_may_depend_on_what_there_is() -> None:
+    settled = settle(claim(statement=BOUND, counterexample=Example({}, larger, {x: x, y: x + 1})))
+    (shown,) = settled.result.counterexamples
+    assert settled.result.verdict is Verdict.REFUTED
+    assert (shown.values, shown.latex) == ({"y": "x+1"}, r"\forall x \in \mathbb{R}:\ x < 1+x")
+    check(settled.logs[0])
+
+
+@pytest.mark.parametrize(
+    "within",
+    [
+        {x: 0, y: 1},  # there may be another x
+        {x: x, y: x},  # at which the statement holds
+        {y: x + 1, x: x},  # another order
+        {x: x, y: x + 1, d: d},  # one quantifier too many
+        {x: x},
+    ],
+    ids=str,
+)
+def test_values_within_quantifiers_have_to_deny_the_statement(within: Any) -> None:
+    example = Example({}, larger, within)
+    assert verdict(statement=BOUND, counterexample=example) is Verdict.UNDECIDED
+
+
 def test_a_counterexample_has_to_meet_the_hypotheses() -> None:
     given = (Given(L.divides(h, d)),)
     example = Example({d: 10, h: 3})

@@ -787,22 +787,24 @@ bounded_by_attention = exists(
 )
 
 
+#: a width beyond the constant
+wide = plus(call(sp.floor, power(C, 2)), 1)
+
+
 def no_constant(p: Prover, target: Term) -> Theorem:
-    """A single token with one head, at a width beyond the constant."""
-    some = p.assume(target.children[0])
-    width = plus(call(sp.floor, power(C, 2)), 1)
-
-    def absurd(bound: Theorem) -> Theorem:
-        above = p.axiom("floor-upper", power(C, 2))
-        large = p.order(at_most(C, width), (Fraction(1, 2), above), (Fraction(1, 2), gap))
-        whole = infer("integer", [], p.term(over(width, 1)))
-        at_width = p.mp(p.at(bound, 1, width, 1), whole)
-        wrong = p.order(at_most(1, 0), (1, at_width), (width, large))
-        right = p.trivial(T.negate(wrong.conclusion))
-        return infer("contradiction", [wrong, right], target)
-
+    """A single token with one head, at that width."""
+    bounded = target.children[0]
+    above = p.axiom("floor-upper", power(C, 2))
     gap = p.square(minus(C, 1))
-    return infer("deny", [p.choose(some, C, absurd)], some.conclusion)
+    large = p.order(at_most(C, wide), (Fraction(1, 2), above), (Fraction(1, 2), gap))
+    whole = infer("integer", [], bounded.children[0].children[0])
+    with p.supposing(bounded.children[1]) as case:
+        wrong = p.order(at_most(1, 0), (1, case), (wide, large))
+        absurd = infer(
+            "contradiction", [wrong, p.trivial(T.negate(wrong.conclusion))],
+            T.negate(case.conclusion),
+        )  # fmt: skip
+    return infer("not-implies", [whole, infer("deny", [absurd], case.conclusion)])
 
 
 reached = plus(times(n, square), times(power(n, 2), d))
@@ -852,7 +854,7 @@ LAYER_ORDER = Claim(
         r"for all sizes.",
     ),
     statement=bounded_by_attention,
-    counterexample=Example({}, no_constant),
+    counterexample=Example({}, no_constant, {C: C, n: 1, d: wide, h: 1}),
     correction=Correction(
         implies(
             divides(h, d),
