@@ -55,6 +55,20 @@ def single_relation(latex: str) -> tuple[str, str, str] | None:
 
 
 @remembered
+def relation(latex: str) -> tuple[str, str, str, str] | None:
+    """What a formula that is one relation between two terms binds, and its left side, its sign and
+    its right side."""
+    pieces = read(latex)
+    start = next((k for k, piece in enumerate(pieces) if not _binds(piece)), len(pieces))
+    found = single_relation(source_of(pieces[start:])) if pieces[start:] else None
+    return None if found is None else (source_of(pieces[:start]), *found)
+
+
+def _binds(piece: Piece) -> bool:
+    return piece.kind is Kind.QUANTIFIER or piece.kind in SPACES
+
+
+@remembered
 def fits(latex: str, room: float) -> bool:
     """Whether no piece keeps the lines of the formula from fitting into `room` em."""
     broken = break_lines(read(latex), room)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from html import escape, unescape
 from itertools import pairwise
@@ -17,13 +18,14 @@ from xml.etree.ElementTree import Element
 from derive.report.costs import break_costs
 from derive.report.errors import MathSyntax
 from derive.report.memory import remembered
-from derive.report.pieces import Kind, Piece, width
+from derive.report.pieces import Kind, Piece, tallest, width
 from derive.report.reading import read
 
 NARROW_EM: Final = 16.0
 """What fits on the screen of a phone; wider formulas are cut."""
 
 _SHORT_LEFT_EM: Final = 9.0
+_SHORT_EM: Final = 12.0
 _EVENLY: Final = 4.0
 _HOPELESS: Final = 150.0
 _JOINING: Final = frozenset({
@@ -39,10 +41,32 @@ _ESCAPED: Final = {r"\{": "{", r"\}": "}", r"\|": "‖", r"\langle": "⟨", r"\r
 """What the converter leaves behind a command for the size of a delimiter."""
 
 _BRACKETS: Final = frozenset("()[]{}|‖⌊⌋⌈⌉⟨⟩")
+_INFIX_ONLY: Final = (
+    "=",
+    "≠",
+    "&lt;",
+    "&gt;",
+    "≤",
+    "≥",
+    "∈",
+    "∧",
+    "∨",
+    "⇒",
+    "⇔",
+    "→",
+    "·",
+    "×",
+    "⊙",
+)
+"""Signs that browsers know between two operands only, wherever they stand."""
+
 _BOLD: Final = {ord("0") + k: 0x1D7CE + k for k in range(10)}
 _SIGNS: Final = frozenset(":⌊⌋⌈⌉∂∇")
 _THIN_SPACE: Final = "0.167em"
 """Left to the style sheet, which sets it between any two factors."""
+
+_SUM_AND_SUM: Final = re.compile(r"(?<=</munderover>)<mspace width=0.278em />(?=<munderover>)")
+"""The style sheet sets this one, too."""
 
 
 @remembered
@@ -81,7 +105,7 @@ def _cut(pieces: list[Piece]) -> list[list[list[Piece]]]:
         return [[pieces]]
     costs = break_costs(pieces)
     groups = [
-        [pieces[start:end] for start, end in _parts(pieces, costs, *bounds)]
+        [pieces[start:end] for start, end in _joined_parts(pieces, costs, *bounds)]
         for bounds in _level(pieces, costs, 0, len(pieces))
     ]
     if len(groups) > 1 and width([p for part in groups[0] for p in part]) <= _SHORT_LEFT_EM:
@@ -115,6 +139,19 @@ def _parts(
         yield from _parts(pieces, costs, *bounds)
 
 
+def _joined_parts(
+    pieces: list[Piece], costs: list[float | None], start: int, end: int
+) -> Iterator[Bounds]:
+    """The same with short parts put together: more elements fill the lines no better."""
+    first = last = start
+    for _, place in _parts(pieces, costs, start, end):
+        if last > first and width(pieces[first:place]) > _SHORT_EM:
+            yield first, last
+            first = last
+        last = place
+    yield first, last
+
+
 def _split_fences(parts: list[list[Piece]]) -> frozenset[int]:
     """Pairs of delimiters that stand in different parts."""
     at: dict[int, set[int]] = {}
@@ -129,8 +166,9 @@ def _split_fences(parts: list[list[Piece]]) -> frozenset[int]:
 
 
 def _math(pieces: list[Piece], broken: frozenset[int]) -> str:
-    markup = _row(pieces, broken)
-    if pieces and pieces[0].kind in _JOINING and markup.startswith("<mo>"):
+    markup = _SUM_AND_SUM.sub("", _row(pieces, broken))
+    joins = bool(pieces) and pieces[0].kind in _JOINING and markup.startswith("<mo>")
+    if joins and not markup.startswith(_INFIX_ONLY, len("<mo>")):
         markup = markup.replace("<mo>", "<mo form=infix>", 1)  # it would count as a prefix
     return f"<math>{markup}</math>"
 
@@ -145,7 +183,9 @@ def _row(pieces: list[Piece], broken: frozenset[int]) -> str:
             place += 1
             continue
         end = _closing(pieces, place)
-        found.append(_fenced(pieces[place : end + 1], broken))
+        inner = pieces[place : end + 1]
+        plain = tallest(inner) == 0 and not _has_no_sign(inner)
+        found.append(_plain(inner, broken) if plain else _fenced(inner, broken))
         place = end + 1
     return "".join(found)
 
@@ -154,6 +194,27 @@ def _closing(pieces: list[Piece], start: int) -> int:
     """The place of the last delimiter of the fence that opens at `start`."""
     fence = pieces[start].fence
     return max(k for k in range(start, len(pieces)) if pieces[k].fence == fence)
+
+
+def _plain(pieces: list[Piece], broken: frozenset[int]) -> str:
+    """A pair of delimiters about letters: browsers set space around what they could stretch."""
+    fence = pieces[0].fence
+    freed = [
+        replace(piece, source=_SIZED.sub("", piece.source), fence=None)
+        if piece.fence == fence
+        else piece
+        for piece in pieces
+    ]
+    return _row(freed, broken)
+
+
+_SIZED: Final = re.compile(r"\\(?:left|middle|right)\s*")
+
+
+def _has_no_sign(pieces: list[Piece]) -> bool:
+    r"""Whether one side of the pair is empty: ``\left.``."""
+    ends = (piece.source for piece in pieces if piece.fence == pieces[0].fence)
+    return any(_SIZED.sub("", source).startswith(".") for source in ends)
 
 
 def _fenced(pieces: list[Piece], broken: frozenset[int]) -> str:
@@ -190,7 +251,7 @@ def _markup(element: Element) -> str:
     """
     if element.tag in _SCRIPTED:
         base, *scripts = element
-        children = _markup(base) + "".join(_joined(s) or _markup(s) for s in scripts)
+        children = _markup(base) + "".join(_joined(s) or _script(s) for s in scripts)
     else:
         children = "".join(map(_markup, element))
     if element.tag == "mrow" and len(element) == 1 and not element.attrib:
@@ -198,6 +259,8 @@ def _markup(element: Element) -> str:
     text = unescape(element.text or "")
     text = _ESCAPED.get(text, text)
     tag, given = _tag(element.tag, text), element.attrib
+    if tag == "mo" and text in _BRACKETS and given.get("stretchy") == "false":
+        tag, given = "mtext", {}  # shorter to tell
     if tag == "mn" and given.get("mathvariant") == "bold":  # browsers know no such attribute
         text, given = text.translate(_BOLD), {}
     attributes = "".join(_attributes(tag, text, given))
@@ -208,7 +271,7 @@ def _markup(element: Element) -> str:
 
 _SCRIPTED: Final = frozenset({"msub", "msup", "msubsup", "munder", "mover", "munderover"})
 _LETTER: Final = re.compile(r"[A-Za-zα-ω]")
-_JOINED_SIGNS: Final = frozenset("=,+−<≤≥·")
+_JOINED_SIGNS: Final = frozenset("=,+−<≤≥·′")
 
 
 def _joined(row: Element) -> str:
@@ -220,12 +283,21 @@ def _joined(row: Element) -> str:
         if token.tag == "mspace" and token.get("width") == _THIN_SPACE:
             continue
         text = unescape(token.text or "")
+        sign = token.tag in {"mo", "mi"} and text in _JOINED_SIGNS
         letter = token.tag == "mi" and _LETTER.fullmatch(text) and not token.attrib
         number = token.tag == "mn" and text.isdecimal() and not token.attrib
-        if not (letter or number or (token.tag == "mo" and text in _JOINED_SIGNS)):
+        if not (letter or number or sign):
             return ""
         signs.append(_italic(text) if letter else text)
     return f"<mi>{escape(''.join(signs), quote=False)}</mi>"
+
+
+def _script(row: Element) -> str:
+    """A script; what is added to or taken from it has no space before it."""
+    return _STEP.sub(r"<mn>\1\2</mn>", _markup(row)) if row.tag == "mrow" else _markup(row)
+
+
+_STEP: Final = re.compile(r"<mo>([+−])</mo><mn>(\d+)</mn>(?=</mrow>$)")
 
 
 def _italic(letter: str) -> str:
@@ -256,4 +328,7 @@ def _attributes(tag: str, text: str, given: dict[str, str]) -> Iterator[str]:
         assumed = bracket and (name in {"fence", "form"} or (name, value) == ("stretchy", "true"))
         upright = (name, value) == ("mathvariant", "normal") and len(text) > 1
         if not assumed and not upright:
-            yield f" {name}={value}" if value.isalnum() else f' {name}="{value}"'
+            yield f" {name}={value}" if _BARE.fullmatch(value) else f' {name}="{value}"'
+
+
+_BARE: Final = re.compile(r"[\w.]+")

@@ -9,7 +9,7 @@ from typing import Final
 from derive import messages
 from derive.claims import DERIVATIONS, INTERVIEW, NUMERIC
 from derive.errata import Erratum, errata_of
-from derive.places import Place, places_of, whole
+from derive.places import NOTES, Place, places_of, whole
 from derive.report import localizing
 from derive.report.model import Anchor, Document, Fault, Link, Passage
 from derive.result import Result
@@ -32,7 +32,13 @@ def documents(keyed: Keyed, *, complete: bool) -> tuple[Document, ...]:
 def anchors(result: Result) -> tuple[Anchor, ...]:
     """The places of a claim, with the targets of the passages that they belong to."""
     source = result.source
-    return tuple(Anchor(p, _key("place", source.document, whole(p))) for p in source.places)
+    return tuple(Anchor(p, _place_key(source.document, whole(p))) for p in source.places)
+
+
+def _place_key(document: str, name: str) -> str:
+    """The places of our notes have names of their own; those of other documents may share one."""
+    ours = any(name == place.name for place in NOTES.get(document, ()))
+    return name if ours else _key("place", document, name)
 
 
 def _key(kind: str, *parts: str) -> str:
@@ -57,7 +63,7 @@ def _document(document: str, keyed: Keyed, *, complete: bool) -> Document:
 
 def _passage(document: str, place: Place, here: Keyed) -> Passage:
     found = [link(key, r) for key, r in here if place.name in map(whole, r.source.places)]
-    key = _key("place", document, place.name)
+    key = _place_key(document, place.name)
     return Passage(key, place.name, place.lines, _told(place.says), tuple(found))
 
 

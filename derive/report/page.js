@@ -46,27 +46,39 @@
     const text = document.getElementById("packed").textContent;
     const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return JSON.parse(await new Response(stream).text());
+    const [latex, places, markup, tokens] = JSON.parse(await new Response(stream).text());
+    let next = 0;
+    return {
+      latex: places.map((place) => latex[place ? place - 1 : next++]),
+      markup: markup.replace(/[\u0080-\u06ff]/g, (sign) => tokens[sign] ?? sign).split("\n"),
+    };
   }
   const unpacked = unpack();
 
-  /** Lines that stand there as text get their formula. */
+  const put = (line, markup, wide) => {
+    line.innerHTML = markup;
+    line.classList.remove("z", "g");
+    if (!wide) return;
+    line.classList.add("w");
+    line.tabIndex = 0;
+    line.setAttribute("role", "group");
+    line.setAttribute("aria-label", formulaWord);
+  };
+
+  /** Lines that stand there as text or as a link get their formula. */
   async function putFormulas() {
-    const markup = (await unpacked)[2];
-    [...document.querySelectorAll(".z")].forEach((line, place) => {
-      line.innerHTML = markup[place];
-      line.classList.replace("z", "w");
-      line.tabIndex = 0;
-      line.setAttribute("role", "group");
-      line.setAttribute("aria-label", formulaWord);
-    });
+    const { markup } = await unpacked;
+    [...document.querySelectorAll(".z")].forEach((line, place) => put(line, markup[place], true));
+    for (const line of document.querySelectorAll(".g")) {
+      const original = document.getElementById(line.firstChild.hash.slice(1));
+      put(line, original.innerHTML, original.classList.contains("w"));
+    }
     words.clear();
   }
 
   async function copy(button) {
     const formula = button.parentElement.querySelector(".f");
-    const [table, places] = await unpacked;
-    const latex = table[places[[...document.querySelectorAll(".f")].indexOf(formula)]];
+    const latex = (await unpacked).latex[[...document.querySelectorAll(".f")].indexOf(formula)];
     try {
       await navigator.clipboard.writeText(latex);
       said.textContent = copiedWords;
@@ -76,11 +88,18 @@
     setTimeout(() => { said.textContent = ""; }, 4000);
   }
 
+  /** The numbers of lines, which the style sheet shows, become buttons. */
   function makeButtons() {
-    for (const tag of document.querySelectorAll(".rows li:has(.f)>b")) {
-      tag.setAttribute("role", "button");
-      tag.tabIndex = 0;
-      tag.setAttribute("aria-label", copyWords.replace("{tag}", tag.textContent));
+    for (const list of document.querySelectorAll(".rows")) {
+      [...list.children].forEach((line, place) => {
+        if (!line.querySelector(".f")) return;
+        const tag = document.createElement("b");
+        tag.textContent = (list.dataset.tag ?? "") + (place + 1);
+        tag.setAttribute("role", "button");
+        tag.tabIndex = 0;
+        tag.setAttribute("aria-label", copyWords.replace("{tag}", tag.textContent));
+        line.prepend(tag);
+      });
     }
   }
   const button = (event) => event.target.closest && event.target.closest("b[role=button]");

@@ -6,12 +6,9 @@ one leave out are left out, and a formula is not told twice in one claim: the pa
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import zlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import resources
 from itertools import groupby
@@ -22,7 +19,7 @@ from derive.messages import counted, listing, mark, say
 from derive.report import mathml
 from derive.report.document import AXIOMS, IN_MATRICES, MUTATIONS
 from derive.report.errors import ReportError
-from derive.report.memory import remembered
+from derive.report.lines import Lines, line
 from derive.report.model import (
     Alarm,
     Anchor,
@@ -50,6 +47,7 @@ from derive.report.model import (
 )
 from derive.report.models import MODELS
 from derive.report.text import Span, spans, typeset
+from derive.report.told import Formula, Part, Told
 from derive.report.words import (
     FAULTS,
     GUIDE,
@@ -84,56 +82,20 @@ def render(report: Report) -> str:
         return _Page().page(report)
 
 
-BUDGET_BYTES: Final = 2_980_000
-"""What a page may weigh.  If need be, the longest formulas are packed, those of derivations before
-those of hypotheses and statements: they stand there as text, and the script puts them in place."""
-
-_LINE: Final = re.compile("\x00(\\d+)\x00")
-
-
-@dataclass(frozen=True)
-class _Line:
-    """A formula in lines of its own: its markup, and how it stands there when it is packed.
-
-    `rank` is 0 for what is folded, which is packed first.
-    """
-
-    rank: int
-    markup: str
-    formula: str
-    indented: bool
-    wide: bool
-
-    def shown(self) -> str:
-        return _framed(self.markup, indented=self.indented, wide=self.wide)
-
-    def gain(self) -> int:
-        """About how many bytes are saved by packing it."""
-        compressed = len(self.markup) // 25
-        return len(self.shown().encode()) - len(self.packed().encode()) - compressed
-
-    def packed(self) -> str:
-        kind = "f z i" if self.indented else "f z"
-        return f"<div class='{kind}'>{_as_text(self.formula)}</div>"
-
-
-@remembered
-def _as_text(latex: str) -> str:
-    return escape(plain_math.formula(latex), quote=False)
-
-
 def render_claim(claim: Claim) -> str:
     """One claim by itself, with the axioms that it uses."""
     return _Page().alone(claim)
 
 
 class _Page:
-    """Collects what the parts of the page mention: formulas, lines of derivations, axioms."""
+    """Collects what the parts of the page mention: formulas and axioms."""
 
     def __init__(self) -> None:
-        self._formulas: list[str] = []
-        self._lines: list[_Line] = []
+        self._lines = Lines()
         self._axioms: dict[str, Note] = {}
+        self._told = Told()
+        self._claim_code = ""
+        self._name = _STATEMENT
 
     def page(self, report: Report) -> str:
         topics = [self._topic(topic) for topic in report.topics]
@@ -155,41 +117,18 @@ class _Page:
             RUN_BEGIN,
             _run(report.run),
         ]
-        return self._within_budget("\n".join(part for part in parts if part))
-
-    def alone(self, claim: Claim) -> str:
-        article = self._claim(claim)
-        shown = _LINE.sub(lambda found: self._lines[int(found[1])].shown(), article)
-        return shown + _axioms(self._axioms.values())
-
-    def _within_budget(self, head: str) -> str:
-        """The page with as few lines packed as keep it within its budget, the longest first."""
-        order = sorted(
-            range(len(self._lines)),
-            key=lambda k: (self._lines[k].rank, -len(self._lines[k].markup), k),
-        )
-        count = 0
-        page = self._with_packed(head, frozenset())
-        while (excess := len(page.encode()) - BUDGET_BYTES) > 0 and count < len(order):
-            while excess > 0 and count < len(order):
-                excess -= self._lines[order[count]].gain()
-                count += 1
-            page = self._with_packed(head, frozenset(order[:count]))
-        return page
-
-    def _with_packed(self, head: str, packed: frozenset[int]) -> str:
-        lines = [
-            line.packed() if place in packed else line.shown()
-            for place, line in enumerate(self._lines)
-        ]
         tail = [
-            _packed(self._formulas, [self._lines[place].markup for place in sorted(packed)]),
             RUN_END,
             "</main></div>",
             f"<script type=application/json id=words>{_script_words()}</script>",
             f"<script>{_resource('page.js')}</script>",
         ]
-        return "\n".join([_LINE.sub(lambda found: lines[int(found[1])], head), *tail]) + "\n"
+        head = "\n".join(part for part in parts if part)
+        return self._lines.fill_within_budget(head, "\n".join(tail))
+
+    def alone(self, claim: Claim) -> str:
+        article = self._claim(claim)
+        return self._lines.fill(article) + _axioms(self._axioms.values())
 
     # -- topics and claims -------------------------------------------------------------------
 
@@ -198,9 +137,11 @@ class _Page:
         return _section(topic.key, topic.title, claims, kind="topic")
 
     def _claim(self, claim: Claim) -> str:
+        self._told = Told()
+        self._claim_code = claim.code
+        self._name = _STATEMENT
         try:
-            told: dict[str, str] = {}
-            blocks = [self._block(block, told) for block in claim.blocks]
+            blocks = [self._block(block) for block in claim.blocks]
             head = (
                 f"<h3>{_text(claim.title)}</h3>"
                 f"<p class=meta>{_mark(claim.verdict)} {_code(claim.code)} {_places(claim.places)}"
@@ -212,21 +153,20 @@ class _Page:
             error.locate(f"claim {claim.code}")
             raise
 
-    def _block(self, block: Block, told: dict[str, str] | None = None) -> str:
-        """`told` names the formulas that the reader of the claim has seen."""
-        told = {} if told is None else told
+    def _block(self, block: Block) -> str:
         match block:
             case Paragraph():
+                self._name = _NAMES.get(block.label, self._name)
                 # document and place stand in the passage that the head of the claim links to
                 return f"<p>{_label(block.label)}{_text(block.text)}"
             case Alarm():
                 return _alarm(block)
             case Display():
-                return self._display(block.latex, told)
+                return self._formula(block.latex, say(self._name))
             case Rows():
-                return self._rows(block, told)
+                return self._rows(block)
             case Notes():
-                return self._notes(block, told)
+                return self._notes(block)
             case Glossary():
                 return _glossary(block)
             case Table():
@@ -234,89 +174,105 @@ class _Page:
             case Bars():
                 return _bars(block)
 
-    def _display(self, latex: str, told: dict[str, str]) -> str:
-        told.setdefault(latex, say("the statement"))
-        return self._formula(latex, rank=2)
-
-    def _rows(self, block: Rows, told: dict[str, str]) -> str:
-        rows = "\n".join(self._row(row, told) for row in block.rows)
+    def _rows(self, block: Rows) -> str:
+        rows = "\n".join(map(self._row, block.rows))
         number = len(block.rows)
         count = counted("{number} line", "{number} lines", number)
-        return _rows(block.label, count, rows, "rows")
+        return _rows(block.label, count, _list("rows", block.rows, rows))
 
-    def _row(self, row: Row, told: dict[str, str]) -> str:
+    def _row(self, row: Row) -> str:
         code = f"{_code(row.code)} " if row.code else ""
-        formula = self._told(row.latex, told) or self._line(row.latex, row.shown)
-        told.setdefault(row.latex, say("line {tag}", tag=row.tag))
-        matrix = self._in_matrices(row.matrix)
-        return f"<li><b>{escape(row.tag)}</b>{formula}<p>{code}{_text(row.reason)}{matrix}"
+        name = say("line {tag}", tag=row.tag)
+        formula = self._again(row.latex) or self._named(row.latex, row.shown, name)
+        self._told.learn(row.latex, name)
+        matrix = self._in_matrices(row.matrix, name, folded=True)
+        return f"<li>{formula}<p>{code}{_text(row.reason)}{matrix}"
 
-    def _notes(self, block: Notes, told: dict[str, str]) -> str:
+    def _notes(self, block: Notes) -> str:
         if block.label == AXIOMS:
             return f"<p>{_label(AXIOMS)}" + say(
                 "{what}.", what=listing(*map(self._axiom, block.notes))
             )
         if block.label == MUTATIONS:
             return self._mutations(block)
-        notes = "\n".join(self._note(note, told) for note in block.notes)
-        return f"<p>{_label(block.label)}<ol class='rows notes'>{notes}</ol>"
+        notes = "\n".join(map(self._note, block.notes))
+        return f"<p>{_label(block.label)}{_list('rows notes', block.notes, notes)}"
 
     def _mutations(self, block: Notes) -> str:
-        notes = "\n".join(
-            f"<li><b>{escape(note.tag)}</b>"
-            f"{self._line(note.latex, note.latex) if note.latex else '<div></div>'}"
-            f"<p>{_text(note.text)}"
-            for note in block.notes
-        )
+        notes = "\n".join(map(self._mutation, block.notes))
         count = counted("{number} mistake", "{number} mistakes", len(block.notes))
-        return _rows(block.label, count, notes, "rows notes")
+        return _rows(block.label, count, _list("rows notes", block.notes, notes))
 
-    def _note(self, note: Note, told: dict[str, str]) -> str:
+    def _mutation(self, note: Note) -> str:
+        name = say("mistake {tag}", tag=note.tag)
+        formula = self._named(note.latex, note.latex, name) if note.latex else "<p class=t>"
+        return f"<li>{formula}<p>{_text(note.text)}"
+
+    def _note(self, note: Note) -> str:
         code = say("{what}: {more}", what=_code(note.code), more="") if note.code else ""
-        formula = self._formula(note.latex, rank=1) if note.latex else "<div></div>"
-        told.setdefault(note.latex, say("hypothesis {tag}", tag=note.tag))
-        matrix = self._in_matrices(note.matrix, rank=1)
-        return f"<li><b>{escape(note.tag)}</b>{formula}<p>{code}{_text(note.text)}{matrix}"
+        name = say("hypothesis {tag}", tag=note.tag)
+        formula = self._formula(note.latex, name) if note.latex else "<p class=t>"
+        matrix = self._in_matrices(note.matrix, name)
+        return f"<li>{formula}<p>{code}{_text(note.text)}{matrix}"
 
-    def _in_matrices(self, latex: str, rank: int = 0) -> str:
-        return f"{self._formula(latex, rank)}<p>{say(IN_MATRICES)}" if latex else ""
+    def _in_matrices(self, latex: str, name: str, *, folded: bool = False) -> str:
+        if not latex:
+            return ""
+        return f"{self._line(latex, [Formula(latex)], name, folded=folded)}<p>{say(IN_MATRICES)}"
 
     def _axiom(self, note: Note) -> str:
         self._axioms.setdefault(note.code, note)
         return f"<a href=#{_axiom_key(note)}>{escape(note.code)}</a>"
 
-    def _told(self, latex: str, told: dict[str, str]) -> str:
+    def _again(self, latex: str) -> str:
         """A wide formula that stands above is only named."""
-        if latex not in told or mathml.is_narrow(latex):
-            return ""
-        return f"<div>{told[latex]}</div>"
+        name = self._told.name(latex)
+        return f"<p class=t>{say('as in {what}', what=name)}" if name else ""
 
-    def _line(self, latex: str, shown: str, rank: int = 0) -> str:
-        """A formula; what stands for it is put in when all sizes are known."""
-        self._formulas.append(latex)
-        markup, wide = mathml.displayed(shown)
-        self._lines.append(_Line(rank, markup, shown, shown != latex, wide))
-        return f"\x00{len(self._lines) - 1}\x00"
+    def _named(self, latex: str, shown: str, name: str) -> str:
+        """A folded formula of which `shown` is to be printed, naming the sides that stand above."""
+        parts = self._told.parts(latex, shown)
+        return self._line(latex, parts, name, indented=shown != latex, folded=True)
 
-    def _formula(self, latex: str, rank: int) -> str:
-        return self._line(latex, latex, rank)
+    def _formula(self, latex: str, name: str) -> str:
+        self._told.learn(latex, name)
+        return self._line(latex, [Formula(latex)], name)
+
+    def _line(
+        self,
+        latex: str,
+        parts: Sequence[Part],
+        name: str,
+        *,
+        indented: bool = False,
+        folded: bool = False,
+    ) -> str:
+        where = say("as in {what} of {claim}", what=name, claim=_code(self._claim_code))
+        return self._lines.add(line(latex, parts, name=where, indented=indented, folded=folded))
 
 
-def _framed(markup: str, *, indented: bool = False, wide: bool = False) -> str:
-    """A formula in lines of its own; a wide one scrolls sideways if need be, also by keyboard."""
-    if wide:
-        kind = "f w i" if indented else "f w"
-        name = say("formula")
-        return f"<div class='{kind}' tabindex=0 role=group aria-label={name}>{markup}</div>"
-    return f"<div class='f i'>{markup}</div>" if indented else f"<div class=f>{markup}</div>"
+_STATEMENT: Final = mark("the statement")
+_NAMES: Final = {
+    "In matrix form": mark("the matrix form"),
+    "Corrected statement": mark("the corrected statement"),
+    "Counterexample": mark("the counterexample"),
+    "Witness": mark("the witness"),
+}
+"""How a formula is named that stands behind the label."""
 
 
-def _rows(label: str, count: str, rows: str, kind: str) -> str:
+def _rows(label: str, count: str, rows: str) -> str:
     """Numbered lines under a fold."""
     return (
-        f"<details><summary>{escape(say(label))} <span>({count})</span></summary>"
-        f"<ol class='{kind}'>{rows}</ol></details>"
+        f"<details><summary>{escape(say(label))} <span>({count})</span></summary>{rows}</details>"
     )
+
+
+def _list(kind: str, rows: Sequence[Row | Note], items: str) -> str:
+    """Lines that the style sheet numbers, with the letter of their tags."""
+    letter = rows[0].tag.rstrip("0123456789") if rows else ""
+    tagged = f" data-tag={letter}" if letter else ""
+    return f"<ol class='{kind}'{tagged}>{items}</ol>"
 
 
 # -- the frame of the page ---------------------------------------------------------------------
@@ -576,16 +532,14 @@ def _text(text: str) -> str:
     out: list[str] = []
     after_formula = False
     for span, part in spans(text):
-        if after_formula and part[:1] in _CLOSING:  # it stays with the formula inside of it
-            out[-1] = out[-1].removesuffix("</math>") + f"<mtext>{part[0]}</mtext></math>"
-            part = part[1:]
         shown = _span(span, part)
-        out.append(shown)
+        out.append(f"{_WORD_JOINER}{shown}" if after_formula and part[:1] in _CLOSING else shown)
         after_formula = shown.endswith("</math>")
     return "".join(out)
 
 
-_CLOSING: Final = tuple(".,;:!?)]”’，。；：！？、）")
+_CLOSING: Final = frozenset(".,;:!?)]”’，。；：！？、）")
+_WORD_JOINER: Final = "\u2060"
 
 
 def _span(span: Span, part: str) -> str:
@@ -623,10 +577,10 @@ def _run(run: RunDetails) -> str:
     settings = "".join(f"<dt>{escape(say(name))}<dd>{_code(value)}" for name, value in run.settings)
     logs: dict[str, str] = {}
     for log in run.logs:
-        logs[log.code] = logs.get(log.code, "") + f"{escape(say(log.kind))} {_code(log.digest)}<br>"
+        logs[log.code] = logs.get(log.code, "") + f"<br>{escape(say(log.kind))} {log.digest}"
     rows = "\n".join(
-        f"<tr><th scope=row>{_code(t.code)}<td>{t.symbolic:.2f}<td>{t.numeric:.2f}"
-        f"<td>{logs.get(t.code, '')}"
+        f"<tr><th scope=row>{escape(t.code)}<td>{t.symbolic:.2f}<td>{t.numeric:.2f}"
+        f"<td>{logs.get(t.code, '').removeprefix('<br>')}"
         for t in run.timings
     )
     table = f"<table class=logs><thead><tr>{_heads(*_RUN_COLUMNS)}<tbody>{rows}</table>"
@@ -651,11 +605,3 @@ def _folded(label: str, body: str) -> str:
 def _scrolling(table: str) -> str:
     """A table that may be wider than the screen; it can be scrolled by keyboard, too."""
     return f"<div class=scroll tabindex=0 role=group aria-label={say('table')}>{table}</div>"
-
-
-def _packed(formulas: list[str], markup: list[str]) -> str:
-    """For the script: the LaTeX of all formulas in their order, and the markup of packed lines."""
-    distinct = {latex: place for place, latex in enumerate(dict.fromkeys(formulas))}
-    table = json.dumps([list(distinct), [distinct[latex] for latex in formulas], markup])
-    text = base64.b64encode(zlib.compress(table.encode(), 9)).decode()
-    return f"<script type=text/plain id=packed>{text}</script>"

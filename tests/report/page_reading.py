@@ -57,5 +57,8 @@ def unpacked(source: str) -> tuple[list[str], list[str]]:
     """The LaTeX of every formula in order, and the markup of the lines that are packed."""
     found = re.search(r"<script type=text/plain id=packed>([^<]*)</script>", source)
     assert found is not None
-    table, places, markup = json.loads(zlib.decompress(base64.b64decode(found[1])))
-    return [table[place] for place in places], markup
+    table, places, text, tokens = json.loads(zlib.decompress(base64.b64decode(found[1])))
+    new = iter(table)
+    formulas = [table[place - 1] if place else next(new) for place in places]
+    markup = "".join(tokens.get(sign, sign) for sign in text)
+    return formulas, markup.split("\n") if markup else []

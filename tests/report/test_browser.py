@@ -16,10 +16,9 @@ import report_samples as samples
 from test_breaking import AROUND, random_formula
 
 from derive.messages import LANGUAGES, say, speaking
-from derive.report import page as page_module
-from derive.report import write_report
+from derive.report import lines, write_report
 from derive.report.words import TITLE
-from derive.result import Result, StepView, Verdict
+from derive.result import HypothesisView, Result, StepView, Verdict
 
 playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe_api = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not there")
@@ -234,11 +233,40 @@ def test_without_script_all_can_be_read(browser: Any, path: Path) -> None:
         assert page.locator("article math").first.is_visible()
 
 
+def test_without_script_every_formula_is_mathml(browser: Any, tmp_path: Path) -> None:
+    formula = "y = " + " + ".join(f"x_{{{k}}} z_{{{k}}}" for k in range(40))
+    shared = HypothesisView(formula, "source", True)
+    twice = [
+        replace(samples.HEADS, id=f"same/{name}", hypotheses=(shared,)) for name in ("one", "two")
+    ]
+    settings = samples.SETTINGS
+    (path,) = write_report(
+        [*varied_results(), *twice], tmp_path, settings=settings, formats=["html"]
+    )
+    wanting = """() => [...document.querySelectorAll('.f')].map((f) => {
+        const link = f.querySelector('a');
+        return link ? document.getElementById(link.hash.slice(1)) : f;
+    }).filter((f) => !f.querySelector('math') || f.textContent.includes('\\\\'))
+        .map((f) => f.textContent)"""
+    with opened(browser, path, java_script_enabled=False) as page:
+        assert page.locator(".f").count() > 40
+        assert page.locator(".g").count() >= 1
+        assert page.evaluate(wanting) == []
+        link = page.locator("[id='same.two'] .g a").first
+        link.click()
+        assert page.locator(link.get_attribute("href")).is_visible()
+    with opened(browser, path) as page:
+        page.wait_for_function("document.querySelectorAll('.g').length === 0")
+        assert page.locator(".f:not(:has(math))").count() == 0
+        one, two = (page.locator(f"[id='same.{name}'] .rows .f") for name in ("one", "two"))
+        assert one.first.inner_html() == two.first.inner_html()
+
+
 def test_packed_lines_are_text_that_the_script_makes_formulas(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = len(written(tmp_path / "full").read_bytes())
-    monkeypatch.setattr(page_module, "BUDGET_BYTES", size - 20_000)
+    monkeypatch.setattr(lines, "BUDGET_BYTES", size - 20_000)
     path = written(tmp_path / "light")
     with opened(browser, path, java_script_enabled=False) as page:
         packed = page.locator(".z").count()

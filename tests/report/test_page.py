@@ -12,10 +12,10 @@ import report_samples as samples
 from page_reading import Outline, unpacked
 from test_report import MARKED
 
-from derive.report import ReportError, page, write_report
+from derive.report import ReportError, lines, write_report
 from derive.report.mathml import displayed
 from derive.report.page import RUN_BEGIN, RUN_END
-from derive.result import CounterexampleView, Result, StepView, Verdict
+from derive.result import CounterexampleView, HypothesisView, Result, StepView, Verdict
 
 
 def page_of(
@@ -102,10 +102,7 @@ def test_a_chain_does_not_repeat_its_left_sides(tmp_path: Path) -> None:
     )
     source = page_of([replace(MARKED, steps=steps)], tmp_path)
     assert source.count("<msub><mi>M</mi><mn>2</mn></msub>") == 1
-    assert (
-        "<div class='f i'><math><mo form=infix>≤</mo><msub><mi>M</mi><mn>3</mn></msub></math>"
-        in source
-    )
+    assert "<p class='f i'><math><mo>≤</mo><msub><mi>M</mi><mn>3</mn></msub></math>" in source
     assert unpacked(source)[0].count(r"M_{2} \le M_{3}") == 1  # copied as a whole
 
 
@@ -113,15 +110,52 @@ def test_a_wide_formula_is_told_once_in_a_claim(tmp_path: Path) -> None:
     wide = "y = " + " + ".join(f"x_{{{k}}}" for k in range(40))
     steps = (StepView(wide, "rule"), StepView("z = 1", "rule"), StepView(wide, "again"))
     source = page_of([replace(MARKED, statement="s = 0", steps=steps)], tmp_path)
-    assert "<div>line 1</div>" in source
+    assert "<p class=t>as in line 1<p>" in source
     source = page_of([replace(MARKED, statement=wide, steps=steps)], tmp_path)
-    assert source.count("<div>the statement</div>") == 2
+    assert source.count("<p class=t>as in the statement<p>") == 2
+
+
+def test_a_side_that_stands_above_is_named_where_it_means_the_same(tmp_path: Path) -> None:
+    left, right, other = (" + ".join(f"{x}_{{{k}}}" for k in range(30)) for x in "xyz")
+    steps = (
+        StepView(rf"\forall i < n : {left} = {other}", "rule"),
+        StepView(f"{left} = {other}", "rule"),
+        StepView(rf"{right} \le {left}", "rule"),
+        StepView("a = b", "rule"),
+        StepView(f"{left} = z", "rule"),
+    )
+    statement = f"{left} = {right}"
+    source = page_of([replace(MARKED, statement=statement, steps=steps)], tmp_path)
+    start = source.index("Derivation <span>")
+    first, second, third, _, fifth = re.findall("<li>.*", source[start:])[:5]
+    assert "side of" not in first  # there i is bound
+    assert re.search("the left side of the statement (<span>)?<math><mo>=</mo><msub><mi>z", second)
+    assert "the right side of the statement <math><mo>≤</mo></math>the left side of" in third
+    assert "the left side of the statement <math><mo>=</mo><mi>z</mi></math>" in fifth
+    assert unpacked(source)[0].count(f"{left} = {other}") == 1  # copied as a whole
+
+
+def test_a_formula_that_claims_share_stands_once(tmp_path: Path) -> None:
+    wide = "y = " + " + ".join(f"x_{{{k}}} z_{{{k}}}" for k in range(40))
+    shared = HypothesisView(wide, "source", True)
+    first = replace(MARKED, id="one/first", hypotheses=(shared,), steps=())
+    second = replace(MARKED, id="two/second", hypotheses=(shared,), steps=())
+    source = page_of([first, second], tmp_path)
+    markup, _ = displayed(wide)
+    assert source.count(markup) == 1
+    (key, named), *others = re.findall("<p class='f g'><a href=#(f[0-9]+)>([^\n]*)</a>", source)
+    assert others == []
+    assert named == "as in hypothesis H1 of <code>one/first</code>"
+    assert source.count(f"id={key}") == 1
+    assert f" id={key}>{markup}" in source or f" id={key} tabindex" in source
+    assert unpacked(source)[0].count(wide) == 2  # both can be copied
+    Outline(source)
 
 
 def test_what_is_copied_is_the_latex_of_every_formula_in_order(tmp_path: Path) -> None:
     source = page_of(samples.ALL, tmp_path)
     formulas, _ = unpacked(source)
-    assert len(re.findall(r"<div class=(?:f|'f[^']*')", source)) == len(formulas)
+    assert len(re.findall(r"<p class=(?:f|'f[^']*')", source)) == len(formulas)
     ordered = [samples.RESIDUAL.statement, *(h.latex for h in samples.RESIDUAL.hypotheses)]
     start = formulas.index(ordered[0])
     assert formulas[start : start + len(ordered)] == ordered
@@ -133,19 +167,20 @@ def test_a_heavy_page_packs_its_longest_lines(
     full = page_of(samples.ALL, tmp_path)
     assert unpacked(full)[1] == []
     budget = len(full.encode()) - 6000
-    monkeypatch.setattr(page, "BUDGET_BYTES", budget)
+    monkeypatch.setattr(lines, "BUDGET_BYTES", budget)
     light = page_of(samples.ALL, tmp_path)
     assert len(light.encode()) <= budget
     packed = unpacked(light)[1]
-    assert 0 < len(packed) == light.count("<div class='f z") < 12
-    assert min(map(len, packed)) > 600
+    assert 0 < len(packed) == light.count("<p class='f z") < 12
+    assert min(map(len, packed)) > 400
     assert all(markup in full and markup not in light for markup in packed)
-    texts = re.findall(r"<div class='f z(?: i)?'>([^<]+)</div>", light)
+    texts = re.findall(r"<p class='f z(?: i)?'>([^<\n]+)", light)
     assert len(texts) == len(packed)
-    assert all(re.search("[=≥∈]", text) and "\\" not in text for text in texts)
-    assert f"<div class=f>{displayed(samples.HEADS.statement)[0]}</div>" in light
+    assert all("\\" not in text for text in texts)
+    assert any("∑_{a=0}^{d_model-1} g_a (δ_ac + J_ac)" in text for text in texts)
+    assert f"<p class=f>{displayed(samples.HEADS.statement)[0]}\n" in light
     Outline(light)
-    monkeypatch.setattr(page, "BUDGET_BYTES", 1)
+    monkeypatch.setattr(lines, "BUDGET_BYTES", 1)
     lightest = page_of(samples.ALL, tmp_path)
     assert len(unpacked(lightest)[1]) == len(unpacked(lightest)[0])
     assert unpacked(lightest)[0] == unpacked(full)[0]

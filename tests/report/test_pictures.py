@@ -17,6 +17,7 @@ from derive.cli import main
 from derive.report import ReportError, write_report
 from derive.report.model import Figure
 from derive.report.pictures import curves, kept
+from derive.report.pictures.inline import inline
 
 FIGURE = Figure("sample", "A title", "See $x_{1}$ in `a/b`.", ("residual_and_normalisation",),
                 b"%PDF-1.4 sample", "<svg viewBox='0 0 1 1'><path d='M0 0'/></svg>")  # fmt: skip
@@ -222,3 +223,31 @@ def test_drawings_are_complete_and_the_same_each_time(monkeypatch: pytest.Monkey
         assert len(figure.svg) < 60_000
         assert figure.caption.endswith(".")
     assert len(ids) == len(set(ids))
+
+
+# -- a drawing as a part of a page -----------------------------------------------------------
+
+
+DRAWING = """<?xml version="1.0"?>
+<!DOCTYPE svg>
+<svg xmlns:xlink="http://www.w3.org/1999/xlink" width="9pt" viewBox="0 0 9 9"
+ xmlns="http://www.w3.org/2000/svg" version="1.1">
+ <metadata>a date</metadata><defs><style type="text/css">*{stroke-linejoin: round}</style></defs>
+ <g id="figure_1"><g id="axes_1"><defs><path id="m1" d="M 0 0 L 0 3.500000 L 2.000000 10 z"/></defs>
+ <g><use xlink:href="#m1" x="1.23456" y="2" style="stroke: #000000; stroke-width: 0.8"/></g>
+ <use xlink:href="#m1" x="2" y="100" style="stroke: #000000; stroke-width: 0.8"/>
+ <path d="M 30.00 1.05
+L 5 2.5
+" clip-path="url(#p2)" style="fill: none"/><text id="text_1">a &lt; b</text></g></g>
+ <defs><clipPath id="p2"><rect x="0" y="0" width="9" height="9"/></clipPath></defs></svg>"""
+
+
+def test_a_drawing_is_told_in_few_bytes() -> None:
+    assert inline(DRAWING, "pic") == (
+        '<svg width=9pt viewBox="0 0 9 9"><style>.pic0{stroke:#000000;stroke-width:0.8}</style>'
+        '<defs><path id=pic-0 d="M0 0L0 3.5L2 10z" /></defs>'
+        "<use href=#pic-0 x=1.23 y=2 class=pic0 /><use href=#pic-0 x=2 y=100 class=pic0 />"
+        '<path d="M30 1.05L5 2.5" clip-path=url(#pic-1) style="fill:none" />'
+        "<text>a &lt; b</text>"
+        "<defs><clipPath id=pic-1><rect x=0 y=0 width=9 height=9 /></clipPath></defs></svg>"
+    )

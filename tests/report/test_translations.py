@@ -97,7 +97,7 @@ def test_english_is_what_is_written() -> None:
 
 def test_chinese_comes_from_the_catalogue() -> None:
     with speaking("zh"):
-        assert say("line {tag}", tag=3) == "同第 3 行"
+        assert say("line {tag}", tag=3) == "第 3 行"
         assert counted("{number} claim", "{number} claims", 1) == "1 个论断"
         assert sentences("甲。", "", "乙。") == "甲。乙。"
         assert listing("a", "b") == "a，b"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import logging
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +21,7 @@ from derive import messages
 from derive.messages import say
 from derive.report.model import Figure
 from derive.report.pictures import curves
+from derive.report.pictures.inline import inline
 from numeric.positional import frequencies
 
 BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#555555"
@@ -235,25 +235,4 @@ def _figure(canvas: Any, name: str, topics: tuple[str, ...], title: str, caption
                                                 "Creator": None})  # fmt: skip
     canvas.savefig(svg, format="svg", metadata={"Date": None, "Creator": None, "Format": None,
                                                 "Type": None})  # fmt: skip
-    return Figure(name, title, caption, topics, pdf.getvalue(), _inline(svg.getvalue(), name))
-
-
-def _inline(svg: str, name: str) -> str:
-    """The drawing as a part of a page: no prologue, no style for all, ids of its own."""
-    body = svg[svg.index("<svg") :]
-    body = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", body, flags=re.DOTALL)
-    body = re.sub(r' (?:xmlns(?::xlink)?|version)="[^"]*"', "", body)
-    body = re.sub(r"<!--.*?-->", "", body, flags=re.DOTALL)
-    body = re.sub(r' id="([^"]+)"', rf' id="{name}-\1"', body)
-    body = re.sub(r'(href="|url\()#', rf"\1#{name}-", body)
-    used = {*re.findall(r'(?:href="|url\()#([^")]+)', body)}
-
-    def once(found: re.Match[str]) -> str:
-        """An id that something refers to, where it stands first."""
-        kept = found[0] if found[1] in used else ""
-        used.discard(found[1])
-        return kept
-
-    body = re.sub(r' id="([^"]+)"', once, body)
-    body = re.sub(r"(\d+\.\d{2})\d+", r"\1", body)  # a hundredth of a point is not to be seen
-    return re.sub(r">\s+<", "><", body).strip()
+    return Figure(name, title, caption, topics, pdf.getvalue(), inline(svg.getvalue(), name))
