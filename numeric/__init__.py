@@ -93,7 +93,7 @@ from numeric.layer_weights import (
 from numeric.linear import linear, linear_vjp
 from numeric.losses import cross_entropy, cross_entropy_vjp
 from numeric.masks import apply_mask, boolean_mask, causal_mask, combine_masks, padding_mask
-from numeric.memory import keep_freed_memory
+from numeric.memory import keep_freed_memory, release_memory
 from numeric.moments import (
     ExactMoments,
     Moments,
@@ -308,6 +308,7 @@ __all__ = [
     "pre_norm",
     "pre_norm_vjp",
     "rademacher_dot_moments",
+    "release_memory",
     "relu",
     "relu_vjp",
     "residual",

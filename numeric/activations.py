@@ -13,7 +13,8 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from numeric.arrays import Array, as_floating, require_shape
+from numeric.arrays import Array, as_floating, require_shape, row_blocks
+from numeric.memory import empty
 
 
 def relu(x: npt.ArrayLike) -> Array:
@@ -21,13 +22,16 @@ def relu(x: npt.ArrayLike) -> Array:
     x = as_floating(x)
     if x.dtype.kind == "c":  # complex steps must follow the branch of the real part
         return np.where(x.real <= 0, 0, x)
-    return np.maximum(x, np.zeros(x.shape[-1:], x.dtype))  # twice as fast as with the number 0
+    zeros = np.zeros(x.shape[-1:], x.dtype)  # twice as fast as the number 0
+    return np.maximum(x, zeros, out=empty(x.shape, x.dtype))
 
 
 def relu_vjp(x: npt.ArrayLike, cotangent: npt.ArrayLike) -> Array:
     """x and cotangent of one shape -> gradient; at the kink x = 0 it is 0."""
     x, cotangent = _of_one_shape(x, cotangent)
-    gradient: Array = cotangent * (x.real > 0)  # several times as fast as np.where
+    gradient = empty(x.shape, cotangent.dtype)
+    for rows, upstream, out in row_blocks(*map(np.atleast_1d, (x, cotangent, gradient))):
+        np.multiply(upstream, rows.real > 0, out=out)  # several times as fast as np.where
     return gradient
 
 

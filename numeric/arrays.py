@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -69,6 +70,13 @@ def transpose(array: Array) -> Array:
     return np.swapaxes(array, -1, -2)
 
 
+def add_to(total: Array, term: Array) -> Array:
+    """total + term, in the place of `total` where that has the precision of the sum."""
+    out = total if total.dtype == np.result_type(total, term) else None
+    added: Array = np.add(total, term, out=out)
+    return added
+
+
 #: So many numbers stay in the cache between passes over them.
 _CACHED = 1 << 16
 
@@ -79,9 +87,9 @@ def row_blocks(*arrays: Array) -> Iterator[tuple[Array, ...]]:
     They are few enough to stay in the cache, so that only the first of several passes over them
     waits for memory. What is written to them is in the array if that is contiguous.
     """
-    m = arrays[0].shape[-1]
-    rows = [array.reshape(-1, m) for array in arrays]
-    step = max(1, _CACHED // m)
+    *leading, m = arrays[0].shape
+    rows = [array.reshape(math.prod(leading), m) for array in arrays]
+    step = max(1, _CACHED // max(1, m))
     for start in range(0, len(rows[0]), step):
         yield tuple(part[start : start + step] for part in rows)
 

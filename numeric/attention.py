@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from numeric.arrays import Array, as_floating, require_group, require_shape, transpose
 from numeric.masks import apply_mask
+from numeric.memory import matmul
 from numeric.softmax import softmax, softmax_pullback
 
 #: of queries, keys and values
@@ -24,7 +25,7 @@ def scaled_scores(queries: npt.ArrayLike, keys: npt.ArrayLike) -> Array:
     """queries (..., n, d_k), keys (..., m, d_k) -> logits (..., n, m), divided by sqrt(d_k)."""
     queries, keys = as_floating(queries), as_floating(keys)
     _check_queries_and_keys(queries, keys)
-    return queries / math.sqrt(queries.shape[-1]) @ transpose(keys)
+    return matmul(queries / math.sqrt(queries.shape[-1]), transpose(keys))
 
 
 def scaled_scores_vjp(
@@ -35,8 +36,11 @@ def scaled_scores_vjp(
     _check_queries_and_keys(queries, keys)
     n, m, d_k = queries.shape[-2], keys.shape[-2], queries.shape[-1]
     require_shape("cotangent", cotangent, {"n": n, "m": m}, leading=queries.shape[:-2])
+    grad_queries, grad_keys = matmul(cotangent, keys), matmul(transpose(cotangent), queries)
     root = math.sqrt(d_k)
-    return cotangent @ keys / root, transpose(cotangent) @ queries / root
+    grad_queries /= root
+    grad_keys /= root
+    return grad_queries, grad_keys
 
 
 def attention_weights(
@@ -86,7 +90,7 @@ def scaled_dot_product_attention_pullback(
     mask: npt.ArrayLike | None = None,
 ) -> tuple[Array, Callable[[npt.ArrayLike], Gradients]]:
     """Output (..., n, d_v), and cotangent -> gradients of queries, keys and values."""
-    weights, scores_pullback = softmax_pullback(_masked_scores(queries, keys, mask))
+    weights, scores_pullback = softmax_pullback(_masked_scores(queries, keys, mask), overwrite=True)
     values = as_floating(values)
     n, m = weights.shape[-2:]
     require_shape("values", values, {"m": m, "d_v": None}, leading=weights.shape[:-2])
@@ -95,13 +99,12 @@ def scaled_dot_product_attention_pullback(
         cotangent = as_floating(cotangent)
         axes = {"n": n, "d_v": values.shape[-1]}
         require_shape("cotangent", cotangent, axes, leading=weights.shape[:-2])
-        grad_values = transpose(weights) @ cotangent
-        grad_weights = cotangent @ transpose(values)
-        grad_scores = scores_pullback(grad_weights)
+        grad_values = matmul(transpose(weights), cotangent)
+        grad_scores = scores_pullback(matmul(cotangent, transpose(values)))
         grad_queries, grad_keys = scaled_scores_vjp(queries, keys, grad_scores)
         return grad_queries, grad_keys, grad_values
 
-    return weights @ values, pullback
+    return matmul(weights, values), pullback
 
 
 def grouped_query_attention(

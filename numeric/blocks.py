@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from numeric.activations import RELU, SILU, Activation
-from numeric.arrays import Array
+from numeric.arrays import Array, add_to
 from numeric.feed_forward import feed_forward_pullback as plain_pullback
 from numeric.feed_forward import gated_feed_forward_pullback
 from numeric.layer_weights import LayerNormWeights, NetworkWeights, NormWeights, RMSNormWeights
@@ -72,19 +72,19 @@ def _pre_norm(x: Array, sublayer: Differentiable, norm: Differentiable) -> tuple
     def pullback(cotangent: Array) -> tuple[Any, ...]:
         grad_normed, *grads = sublayer_pullback(cotangent)
         through_branch, grad_norm = norm_pullback(grad_normed)
-        return cotangent + through_branch, *grads, grad_norm
+        return add_to(through_branch, cotangent), *grads, grad_norm
 
-    return x + branch, pullback
+    return add_to(branch, x), pullback
 
 
 def _post_norm(x: Array, sublayer: Differentiable, norm: Differentiable) -> tuple[Array, Pullback]:
     branch, sublayer_pullback = sublayer(x)
-    output, norm_pullback = norm(x + branch)
+    output, norm_pullback = norm(add_to(branch, x))
 
     def pullback(cotangent: Array) -> tuple[Any, ...]:
         grad_total, grad_norm = norm_pullback(cotangent)
         through_branch, *grads = sublayer_pullback(grad_total)
-        return grad_total + through_branch, *grads, grad_norm
+        return add_to(through_branch, grad_total), *grads, grad_norm
 
     return output, pullback
 

@@ -6,15 +6,16 @@ import math
 
 import numpy.typing as npt
 
-from numeric.arrays import Array, as_floating, require_shape, transpose
+from numeric.arrays import Array, add_to, as_floating, require_shape, transpose
+from numeric.memory import matmul
 
 
 def linear(x: npt.ArrayLike, weight: Array, bias: Array | None = None) -> Array:
     """x (..., d_in), weight (d_in, d_out), bias (d_out,) or None -> (..., d_out)."""
     x, weight = as_floating(x), as_floating(weight)
     _check(x, weight, bias)
-    product = (_tokens(x) @ weight).reshape(*x.shape[:-1], weight.shape[1])
-    return product if bias is None else product + bias
+    product = matmul(_tokens(x), weight).reshape(*x.shape[:-1], weight.shape[1])
+    return product if bias is None else add_to(product, bias)
 
 
 def linear_vjp(
@@ -27,8 +28,8 @@ def linear_vjp(
     # All tokens share weight and bias, so their contributions add up, whatever axes they stand in.
     tokens, token_cotangents = _tokens(x), _tokens(cotangent)
     grad_bias = None if bias is None else token_cotangents.sum(axis=0)
-    grad_x = (token_cotangents @ transpose(weight)).reshape(x.shape)
-    return grad_x, transpose(tokens) @ token_cotangents, grad_bias
+    grad_x = matmul(token_cotangents, transpose(weight)).reshape(x.shape)
+    return grad_x, matmul(transpose(tokens), token_cotangents), grad_bias
 
 
 def _tokens(x: Array) -> Array:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+from threading import Lock
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +22,12 @@ from numeric.arrays import Array
 #: Names of parameters in malloc.h. -1 is "never" for the first.
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4
 _MEBIBYTE = 1 << 20
-#: NumPy asks Linux for huge pages (2 MiB) in arrays of 4 MiB and more; an arena takes this much.
+#: NumPy asks Linux for huge pages in arrays of 4 MiB and more; blocks of memory are such arrays.
 _BLOCK, _PAGE, _LINE = 16 * _MEBIBYTE, 2 * _MEBIBYTE, 64
+#: Smaller arrays come from the C library, which keeps what they give back in any case.
+_LARGE = 256 * 1024
+#: So many bytes are kept for later arrays.
+_KEPT = 1024 * _MEBIBYTE
 
 
 def keep_freed_memory() -> bool:
@@ -46,8 +52,95 @@ def _is_glibc() -> bool:
         return False
 
 
+class _Blocks:
+    """Pieces of memory side by side, in blocks that begin with a huge page."""
+
+    def __init__(self) -> None:
+        self._rest = np.empty(0, np.uint8)
+        self._lock = Lock()
+
+    def take(self, size: int) -> Array:
+        """So many bytes, from the beginning of a cache line on."""
+        if size > _BLOCK // 2:
+            return _pages(size)[:size]
+        with self._lock:
+            if size > self._rest.size:
+                self._rest = _pages(_BLOCK)
+            taken, self._rest = self._rest[:size], self._rest[-(-size // _LINE) * _LINE :]
+        return taken
+
+
+def _pages(size: int) -> Array:
+    """At least so many bytes, whole pages from the beginning of one on."""
+    pages = -(-size // _PAGE)
+    memory = np.empty((pages + 1) * _PAGE, np.uint8)
+    start = -memory.ctypes.data % _PAGE
+    return memory[start : start + pages * _PAGE]
+
+
+# ---------------------------------------------------------------------- for any array
+
+_blocks = _Blocks()
+#: Pieces of memory that no array uses at the moment, by their size in bytes.
+_free: dict[int, list[Array]] = {}
+
+
+def empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+    """As `np.empty`, but a large array takes the memory that one of its size has given back."""
+    dtype = np.dtype(dtype)
+    size = math.prod(shape) * dtype.itemsize
+    if size < _LARGE:
+        return np.empty(shape, dtype)
+    return np.asarray(_Loan(size, shape, dtype))
+
+
+def matmul(left: Array, right: Array) -> Array:
+    """(..., a, b) @ (..., b, c), whose leading axes agree, in memory of `empty`."""
+    shape = (*left.shape[:-1], right.shape[-1])
+    return np.matmul(left, right, out=empty(shape, np.result_type(left, right)))
+
+
+def release_memory() -> None:
+    """Give back what is kept for later arrays."""
+    _free.clear()
+
+
+class _Loan:
+    """What an array has its memory from; it gives the memory back when no array needs it any more.
+
+    That may be at any moment and in any thread; to append and to pop cannot be interrupted.
+    """
+
+    def __init__(self, size: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        if not _free.get(size) and _kept() + size > _KEPT:
+            release_memory()  # it may be of sizes that nobody asks for again
+        self._alike = _free.setdefault(size, [])
+        try:
+            self._memory = self._alike.pop()
+        except IndexError:
+            self._memory = _blocks.take(size)
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": shape,
+            "typestr": dtype.str,
+            "data": (self._memory.ctypes.data, False),
+        }
+
+    def __del__(self) -> None:
+        if _kept() + self._memory.size <= _KEPT:
+            self._alike.append(self._memory)
+
+
+def _kept() -> int:
+    """In bytes."""
+    return sum(size * len(pieces) for size, pieces in [*_free.items()])
+
+
+# ---------------------------------------------------------------------- by name
+
+
 class Arena:
-    """Arrays with names, side by side in large blocks, where they lie on huge pages together.
+    """Arrays with names.
 
     An array keeps its place from call to call until a larger one is asked for by its name.
     """
@@ -55,32 +148,17 @@ class Arena:
     def __init__(self, dtype: npt.DTypeLike) -> None:
         self._dtype = np.dtype(dtype)
         self._places: dict[str, Array] = {}
-        self._free = np.empty(0, self._dtype)
-        self._blocks: list[Array] = []
+        self._blocks = _Blocks()
 
     def array(self, name: str, *shape: int) -> Array:
         """The array with that name, in that shape; its numbers are those of the last use."""
         size = math.prod(shape)
         found = self._places.get(name)
         if found is None or found.size < size:
-            found = self._places[name] = self._take(size)
+            memory = self._blocks.take(size * self._dtype.itemsize)
+            found = self._places[name] = memory.view(self._dtype)
         return found[:size].reshape(shape)
 
     def holds(self, array: Array) -> bool:
         """Whether some of the array lies in it."""
-        return any(np.may_share_memory(array, block) for block in self._blocks)
-
-    def _take(self, size: int) -> Array:
-        if size > self._free.size:
-            self._free = self._block(size)
-        line = _LINE // self._dtype.itemsize
-        taken, self._free = self._free[:size], self._free[-(-size // line) * line :]
-        return taken
-
-    def _block(self, size: int) -> Array:
-        """At least so many numbers, and up to the end of a page."""
-        pages = -(-max(size * self._dtype.itemsize, _BLOCK) // _PAGE)
-        memory = np.empty((pages + 1) * _PAGE, np.uint8)
-        start = -memory.ctypes.data % _PAGE
-        self._blocks.append(memory)
-        return memory[start : start + pages * _PAGE].view(self._dtype)
+        return any(np.may_share_memory(array, place) for place in self._places.values())

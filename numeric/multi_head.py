@@ -21,6 +21,8 @@ from numeric.weights import MultiHeadWeights
 
 #: of the inputs of queries, keys and values, and of the weights
 Gradients = tuple[Array, Array, Array, MultiHeadWeights]
+#: cotangent of the heads -> gradients of their input, the matrices and the biases
+Projection = Callable[[Array], tuple[Array, Array, Array | None]]
 
 
 def attention_heads(
@@ -34,7 +36,8 @@ def attention_heads(
 ) -> Array:
     """Inputs (..., n, d_model), (..., m, d_key), (..., m, d_value) -> heads (..., h, n, d_v)."""
     inputs = _checked_inputs(query_input, key_input, value_input, weights)
-    return grouped_query_attention(*_project_inputs(*inputs, weights, rotary), mask=mask)
+    projected, _ = _project_inputs(*inputs, weights, rotary)
+    return grouped_query_attention(*projected, mask=mask)
 
 
 def concat_heads(heads: npt.ArrayLike) -> Array:
@@ -97,7 +100,7 @@ def multi_head_attention_pullback(
 ) -> tuple[Array, Callable[[npt.ArrayLike], Gradients]]:
     """Output (..., n, d_model), and cotangent -> gradients of the inputs and of the weights."""
     inputs = _checked_inputs(query_input, key_input, value_input, weights)
-    projected = _project_inputs(*inputs, weights, rotary)
+    projected, projections = _project_inputs(*inputs, weights, rotary)
     heads, heads_pullback = grouped_query_attention_pullback(*projected, mask=mask)
     concatenated = concat_heads(heads)
     output = linear(concatenated, weights.w_o, weights.b_o)
@@ -110,9 +113,10 @@ def multi_head_attention_pullback(
         queries, keys, values = heads_pullback(split_heads(grad_concatenated, weights.h))
         if rotary is not None:
             queries, keys = rotary.vjp(projected[0], queries), rotary.vjp(projected[1], keys)
-        grad_query, w_q, b_q = _project_vjp(inputs[0], weights.w_q, weights.b_q, queries)
-        grad_key, w_k, b_k = _project_vjp(inputs[1], weights.w_k, weights.b_k, keys)
-        grad_value, w_v, b_v = _project_vjp(inputs[2], weights.w_v, weights.b_v, values)
+        to_queries, to_keys, to_values = projections
+        grad_query, w_q, b_q = to_queries(queries)
+        grad_key, w_k, b_k = to_keys(keys)
+        grad_value, w_v, b_v = to_values(values)
         grad_weights = MultiHeadWeights(w_q, w_k, w_v, w_o, b_q, b_k, b_v, b_o)
         return grad_query, grad_key, grad_value, grad_weights
 
@@ -181,37 +185,29 @@ def _project_inputs(
     value_input: Array,
     weights: MultiHeadWeights,
     rotary: Rotary | None,
-) -> tuple[Array, Array, Array]:
+) -> tuple[tuple[Array, Array, Array], tuple[Projection, Projection, Projection]]:
     """Queries (..., h, n, d_k), keys (..., g, m, d_k) and values (..., g, m, d_v) of all heads."""
-    queries = _project(query_input, weights.w_q, weights.b_q)
-    keys = _project(key_input, weights.w_k, weights.b_k)
-    values = _project(value_input, weights.w_v, weights.b_v)
+    queries, to_queries = _project(query_input, weights.w_q, weights.b_q)
+    keys, to_keys = _project(key_input, weights.w_k, weights.b_k)
+    values, to_values = _project(value_input, weights.w_v, weights.b_v)
     if rotary is not None:
         if weights.d_k % 2:
             raise ValueError(f"d_k={weights.d_k} is odd; expected an even width, turned in pairs")
         queries, keys = rotary.forward(queries), rotary.forward(keys)
-    return queries, keys, values
+    return (queries, keys, values), (to_queries, to_keys, to_values)
 
 
-def _project(x: Array, weight: Array, bias: Array | None) -> Array:
+def _project(x: Array, weight: Array, bias: Array | None) -> tuple[Array, Projection]:
     """x (..., n, d_model), weight (h, d_model, width), bias (h, width) -> (..., h, n, width).
 
     All heads read the same x, so one product with the matrices side by side serves them all.
     """
-    return split_heads(linear(x, concat_heads(weight), _joined(bias)), len(weight))
+    h, width = len(weight), weight.shape[-1]
+    side_by_side = concat_heads(weight), None if bias is None else bias.reshape(h * width)
 
+    def pullback(cotangent: Array) -> tuple[Array, Array, Array | None]:
+        grad_x, grad_weight, grad_bias = linear_vjp(x, *side_by_side, concat_heads(cotangent))
+        grad_bias = None if grad_bias is None else grad_bias.reshape(h, width)
+        return grad_x, split_heads(grad_weight, h), grad_bias
 
-def _project_vjp(
-    x: Array, weight: Array, bias: Array | None, cotangent: Array
-) -> tuple[Array, Array, Array | None]:
-    """cotangent (..., h, n, width) -> gradients of x, weight and bias."""
-    side_by_side = concat_heads(weight), _joined(bias)
-    grad_x, grad_weight, grad_bias = linear_vjp(x, *side_by_side, concat_heads(cotangent))
-    if bias is not None and grad_bias is not None:
-        grad_bias = grad_bias.reshape(bias.shape)
-    return grad_x, split_heads(grad_weight, len(weight)), grad_bias
-
-
-def _joined(bias: Array | None) -> Array | None:
-    """(h, width) -> (h*width,)."""
-    return None if bias is None else bias.reshape(-1)
+    return split_heads(linear(x, *side_by_side), h), pullback

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from numeric.arrays import Array, as_floating, require_shape
+from numeric.arrays import Array, as_floating, require_shape, row_blocks
+from numeric.memory import empty
 
 Axes = tuple[int, ...]
 #: of x, gamma and beta
@@ -56,7 +57,7 @@ def layer_norm_pullback(
 ) -> tuple[Array, Callable[[npt.ArrayLike], Gradients]]:
     """Output (..., d), and cotangent -> gradients of x, gamma and beta."""
     x, gamma, beta = _checked(x, gamma, beta, epsilon)
-    return _output_and_pullback(_inside(x, (-1,), epsilon), (-1,), gamma, beta)
+    return _by_rows(_inside, x, gamma, beta, epsilon)
 
 
 def layer_norm_outside(
@@ -84,7 +85,7 @@ def layer_norm_outside_pullback(
 ) -> tuple[Array, Callable[[npt.ArrayLike], Gradients]]:
     """Output (..., d), and cotangent -> gradients of x, gamma and beta."""
     x, gamma, beta = _checked(x, gamma, beta, epsilon)
-    return _output_and_pullback(_outside(x, (-1,), epsilon), (-1,), gamma, beta)
+    return _by_rows(_outside, x, gamma, beta, epsilon)
 
 
 def batch_norm(
@@ -216,6 +217,34 @@ def _output_and_pullback(
         return grad_x, _over_rows(cotangent * values), _over_rows(cotangent)
 
     return values * gamma + beta, pullback
+
+
+def _by_rows(
+    normalise: Callable[[Array, Axes, float], _Normalised],
+    x: Array,
+    gamma: Array,
+    beta: Array,
+    epsilon: float,
+) -> tuple[Array, Callable[[npt.ArrayLike], Gradients]]:
+    """A norm over the last axis, a few rows at a time, which stay in the cache."""
+    output = empty(x.shape, np.result_type(x, gamma, beta))
+    pullbacks = []
+    for rows, out in row_blocks(x, output):
+        out[...], part = _output_and_pullback(normalise(rows, (-1,), epsilon), (-1,), gamma, beta)
+        pullbacks.append(part)
+
+    def pullback(cotangent: npt.ArrayLike) -> Gradients:
+        cotangent = as_floating(cotangent)
+        require_shape("cotangent", cotangent, {}, leading=x.shape)
+        dtype = np.result_type(cotangent, gamma, x)
+        grad_x, grad_gamma, grad_beta = empty(x.shape, dtype), *np.zeros((2, x.shape[-1]), dtype)
+        for part, (upstream, out) in zip(pullbacks, row_blocks(cotangent, grad_x), strict=True):
+            out[...], of_gamma, of_beta = part(upstream)
+            grad_gamma += of_gamma
+            grad_beta += of_beta
+        return grad_x, grad_gamma, grad_beta.astype(cotangent.dtype)
+
+    return output, pullback
 
 
 def _over_rows(x: Array) -> Array:

@@ -12,15 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from numeric.arrays import Array, as_floating, require_shape, row_blocks
+from numeric.memory import empty
 
 
-def softmax(logits: npt.ArrayLike) -> Array:
-    """logits (..., m) -> probabilities (..., m); each row along the last axis sums to 1."""
+def softmax(logits: npt.ArrayLike, *, overwrite: bool = False) -> Array:
+    """logits (..., m) -> probabilities (..., m); each row along the last axis sums to 1.
+
+    overwrite: the logits are not needed any more, and may become the probabilities.
+    """
     logits = _checked(logits)
-    probabilities = np.empty(logits.shape, logits.dtype)
+    probabilities = _room_for(logits, overwrite)
+    ones = np.ones((logits.shape[-1], 1), logits.dtype)  # a product is the fastest sum
     for rows, out in row_blocks(logits, probabilities):
-        np.exp(_shifted(rows), out=out)
-        total = np.einsum("rm->r", out)[:, None]
+        np.exp(_shifted(rows, out), out=out)
+        total = out @ ones
         total[total == 0] = 1  # only where the whole row is excluded: else the largest term is 1
         out /= total
     return probabilities
@@ -31,14 +36,19 @@ def softmax_vjp(logits: npt.ArrayLike, cotangent: npt.ArrayLike) -> Array:
     return softmax_pullback(logits)[1](cotangent)
 
 
-def softmax_pullback(logits: npt.ArrayLike) -> tuple[Array, Callable[[npt.ArrayLike], Array]]:
-    """Probabilities (..., m), and cotangent (..., m) -> gradient (..., m)."""
-    probabilities = softmax(logits)
+def softmax_pullback(
+    logits: npt.ArrayLike, *, overwrite: bool = False
+) -> tuple[Array, Callable[[npt.ArrayLike], Array]]:
+    """Probabilities (..., m), and cotangent (..., m) -> gradient (..., m).
+
+    overwrite: logits and cotangent are not needed any more, and may become what is returned.
+    """
+    probabilities = softmax(logits, overwrite=overwrite)
 
     def pullback(cotangent: npt.ArrayLike) -> Array:
         cotangent = as_floating(cotangent)
         require_shape("cotangent", cotangent, {}, leading=probabilities.shape)
-        gradient = np.empty(cotangent.shape, np.result_type(probabilities, cotangent))
+        gradient = _room_for(cotangent, overwrite, np.result_type(probabilities, cotangent))
         for p, upstream, out in row_blocks(probabilities, cotangent, gradient):
             mean_upstream = np.einsum("rm,rm->r", p, upstream)[:, None]
             np.subtract(upstream, mean_upstream, out=out)
@@ -69,6 +79,14 @@ def log_softmax_vjp(logits: npt.ArrayLike, cotangent: npt.ArrayLike) -> Array:
     return gradient
 
 
+def _room_for(rows: Array, overwrite: bool, dtype: npt.DTypeLike | None = None) -> Array:
+    """An array of the same shape, and of this precision; `rows` itself where it may be."""
+    dtype = rows.dtype if dtype is None else np.dtype(dtype)
+    if overwrite and rows.dtype == dtype and rows.flags.carray:
+        return rows
+    return empty(rows.shape, dtype)
+
+
 def _checked(logits: npt.ArrayLike) -> Array:
     logits = as_floating(logits)
     if logits.ndim == 0 or logits.shape[-1] == 0:
@@ -76,7 +94,7 @@ def _checked(logits: npt.ArrayLike) -> Array:
     return logits
 
 
-def _shifted(logits: Array) -> Array:
+def _shifted(logits: Array, out: Array | None = None) -> Array:
     """The logits less the maximum of their row: what keeps exp from overflowing and a row from
     vanishing. The shift cancels in the quotient."""
     # Complex numbers (in complex steps) have no maximum; overflow is decided by the real part.
@@ -86,5 +104,5 @@ def _shifted(logits: Array) -> Array:
     if not (largest < np.inf).all():
         raise ValueError("logits holds nan or +inf; expected finite numbers or -inf")
     with np.errstate(over="ignore"):  # below the range is -inf, which is what exp needs
-        shifted: Array = logits - largest
+        shifted: Array = np.subtract(logits, largest, out=out)
     return shifted

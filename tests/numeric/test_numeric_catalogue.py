@@ -22,7 +22,8 @@ def test_the_same_test_passes_without_the_mistake(test):
 
 
 def test_a_change_that_is_no_mistake_is_not_caught():
-    same = Planted("none", "linear", "linear", "product + bias", "bias + product", PLANTED[0].test)
+    other_way, way = "product + bias", "add_to(product, bias)"
+    same = Planted("none", "linear", "linear", way, other_way, PLANTED[0].test)
     assert not is_caught(same)
     elsewhere = PLANTED[0]
     other = Planted(*list(vars(elsewhere).values())[:-1], "positional::test_vjp")
