@@ -18,6 +18,7 @@ from derive import (
     instances,
     lemmas,
     orders,
+    proportional,
     search,
     solving,
     substitution,
@@ -28,6 +29,7 @@ from derive.kernel.terms import KernelError, Term
 from derive.prover import Prover
 
 MAX_SPLITS: Final = 3
+_SPLIT: Final = ("max", "min", "abs")
 #: Ranges of a literal length up to this are tried one index at a time.
 MAX_CASES: Final = 4
 
@@ -142,7 +144,7 @@ def _relation(p: Prover, goal: Term, splits: int) -> Theorem:
         return _directly(p, goal)
     except (search.NotFound, KernelError) as error:
         failure = error
-    further = (_rewritten, _solved, _compared, _with_instances) if p.patient else ()
+    further = _FURTHER if p.patient else ()
     for strategy in (_with_lemmas, *further):
         try:
             return strategy(p, goal)
@@ -151,12 +153,44 @@ def _relation(p: Prover, goal: Term, splits: int) -> Theorem:
     split = _split(goal, p) if splits else None
     if split is None:
         raise failure
+
+    def branch(case: Theorem) -> Theorem:
+        try:
+            return prove(p, goal, splits - 1)
+        except (search.NotFound, KernelError):
+            return _by_order(p, goal)
+
     try:
-        a, b = split
-        branch: Callable[[Theorem], Theorem] = lambda case: prove(p, goal, splits - 1)  # noqa: E731
-        return p.cases(p.dichotomy(a, b), branch, branch)
+        return p.cases(p.dichotomy(*split), branch, branch)
     except (search.NotFound, KernelError):
         raise failure from None
+
+
+def _by_order(p: Prover, goal: Term) -> Theorem:
+    """In a case: since there is no such case, or since each side is at most the other."""
+    try:
+        return _absurd(p, goal)
+    except (search.NotFound, KernelError):
+        if goal.op != "eq":
+            raise
+    a, b = goal.children
+    return infer("antisymmetry", [inequalities.prove(p, T.le(a, b)),
+                                  inequalities.prove(p, T.le(b, a))])  # fmt: skip
+
+
+def _absurd(p: Prover, goal: Term) -> Theorem:
+    """Anything, where what is known of the order contradicts itself."""
+    for known in reversed(p.facts()):
+        if known.conclusion.op == "lt":
+            a, b = known.conclusion.children
+            try:
+                other = inequalities.prove(p, T.le(b, a))
+            except (search.NotFound, KernelError):
+                continue
+            return infer("contradiction", [other, infer("not-le", [known])], goal)
+    false = T.le(T.ONE, T.ZERO)
+    known = inequalities.prove(p, false)
+    return infer("contradiction", [known, infer("decide", [], T.negate(false))], goal)
 
 
 def _directly(p: Prover, goal: Term) -> Theorem:
@@ -181,6 +215,8 @@ def _with_lemmas(p: Prover, goal: Term) -> Theorem:
     a, b = goal.children
     equations = [g for g in p.known() if _is_equation(g.conclusion)]
     found = lemmas.equations(p, goal)
+    if p.patient:
+        found += proportional.equations(p, goal)
     if found or learned:
         try:
             return p.equal(a, b, *equations, *_identities(p, goal), *found, show=False)
@@ -225,6 +261,21 @@ def _compared(p: Prover, goal: Term) -> Theorem:
     return fractions.compared(p, goal, lambda new: prove(p, new, 0))
 
 
+def _as_integers(p: Prover, goal: Term) -> Theorem:
+    """Integers are at most others if they are less than the others plus 1."""
+    a, b = goal.children
+    work = fact_normaliser("search", p.facts())
+    if goal.op == "lt" or not (work.is_int(a) and work.is_int(b)):
+        raise search.NotFound(goal, "not between integers")
+    one_way = _at_most(p, a, b)
+    return one_way if goal.op == "le" else infer("antisymmetry", [one_way, _at_most(p, b, a)])
+
+
+def _at_most(p: Prover, a: Term, b: Term) -> Theorem:
+    below = inequalities.prove(p, T.lt(a, T.add(b, T.ONE)))
+    return p.order(T.le(a, b), (1, p.next_integer(below)))
+
+
 def _with_instances(p: Prover, goal: Term) -> Theorem:
     """The goal with instances of what is known for all indices, and what follows from them."""
     with p.remembering():
@@ -236,6 +287,9 @@ def _with_instances(p: Prover, goal: Term) -> Theorem:
             except (search.NotFound, KernelError):
                 continue
     raise search.NotFound(goal, "instances do not help")
+
+
+_FURTHER: Final = (_rewritten, _solved, _compared, _as_integers, _with_instances)
 
 
 def _is_equation(c: Term) -> bool:
@@ -263,12 +317,24 @@ def _identities(p: Prover, goal: Term) -> list[Theorem]:
 def _split(goal: Term, p: Prover) -> tuple[Term, Term] | None:
     """A comparison that decides a maximum, minimum or absolute value in the goal, a short one."""
     done = {g.conclusion for g in p.facts()}
-    found = []
-    for t in lemmas.free_functions(goal, "max", "min", "abs"):
-        a, b = (T.ZERO, t.children[0]) if t.data == "abs" else t.children[:2]
-        if T.le(a, b) not in done and T.lt(b, a) not in done and a is not b:
-            found.append((a, b))
-    return min(found, key=lambda s: sum(1 for c in s for _ in T.subterms(c)), default=None)
+    work = fact_normaliser("search", p.facts())
+    simpler = T.eq(*map(work.term, goal.children))  # what is known decides some of them
+    for formula in (goal, simpler):
+        found = []
+        for t in lemmas.free_functions(formula, *_SPLIT):
+            a, b = (T.ZERO, t.children[0]) if t.data == "abs" else t.children[:2]
+            nested = _has_split(a) or _has_split(b)
+            if formula is goal and (nested or not _has_split(work.term(t))):
+                continue
+            if T.le(a, b) not in done and T.lt(b, a) not in done and a is not b:
+                found.append((a, b))
+        if found:
+            return min(found, key=lambda s: sum(1 for c in s for _ in T.subterms(c)))
+    return None
+
+
+def _has_split(t: Term) -> bool:
+    return any(s.op == "fn" and s.data in _SPLIT for s in T.subterms(t))
 
 
 def prove_obligations(

@@ -200,7 +200,22 @@ def _nonzero_product(p: Term) -> Theorem:
 
 
 def _not_ordered(p: Term) -> Theorem:
-    """not a <= b, since not a^2 <= b^2, for a + b >= 0; the same for <."""
+    """not a <= b, since not a^2 <= b^2, for a + b >= 0, or since b < a; the same for <."""
+    try:
+        return _not_ordered_squares(p)
+    except KernelError:
+        a, b = p.children
+    reverse = (T.lt if p.op == "le" else T.le)(b, a)
+    try:
+        known = auto.prove(Prover(Converter(), ()), reverse)
+    except NotFound as error:
+        raise KernelError(str(error)) from error
+    if p.op == "le":
+        return infer("not-le", [known])
+    return _absurd(p, known, infer("not-le", [infer("assume", [], p)]))
+
+
+def _not_ordered_squares(p: Term) -> Theorem:
     a, b = p.children
     squares = T.le(T.power(a, 2), T.power(b, 2))
     if p.op == "lt":

@@ -12,9 +12,10 @@ from fractions import Fraction
 from itertools import combinations, combinations_with_replacement
 from typing import Final
 
-from derive import search
+from derive import search, squares, termwise
+from derive.bounds import bounds
 from derive.kernel import terms as T
-from derive.kernel.normal import UNIT, Monomial, Normaliser, Poly, Sign
+from derive.kernel.normal import UNIT, Monomial, Normaliser, Poly, Sign, monomial_term
 from derive.kernel.rules import Theorem, fact_normaliser
 from derive.kernel.terms import KernelError, Term
 from derive.prover import Prover
@@ -23,6 +24,9 @@ from derive.prover import Prover
 MAX_KNOWN: Final = 6
 MAX_ATOMS: Final = 4
 MAX_MULTIPLES: Final = 24
+MAX_EQUATIONS: Final = 3
+MAX_FACTORS: Final = 3
+_PLAIN: Final = ("var", "app", "fn")
 Use = tuple[Term, tuple[Theorem, ...]]
 
 
@@ -36,7 +40,9 @@ def prove(p: Prover, goal: Term) -> Theorem:
         vectors = [work.poly(_value(u)) for u in uses]
     except KernelError as error:
         raise search.NotFound(goal, str(error)) from error
-    solution = combination(target, vectors)
+    solution = combination(target, vectors, work if p.patient else None)
+    if solution is None and p.patient:
+        return squares.prove(p, goal)
     if solution is None:
         raise search.NotFound(goal, search.leftover(b, a))
     items = [
@@ -49,6 +55,8 @@ def prove(p: Prover, goal: Term) -> Theorem:
 
 def _value(use: Use) -> Term:
     cofactor, theorems = use
+    if theorems[0].conclusion.op == "eq":
+        return T.mul(cofactor, T.sub(*theorems[0].conclusion.children))
     return T.mul(cofactor, *(T.sub(*reversed(t.conclusion.children)) for t in theorems))
 
 
@@ -64,11 +72,39 @@ def _uses(p: Prover, target: Poly, work: Normaliser) -> Iterator[Use]:
     atoms = [t for t in dict.fromkeys(t for m in target for t, _ in m.factors) if is_free(t)]
     inner = [s for t in atoms if t.op == "fn" and t.data == "floor" for s in T.subterms(t)]
     inner = [s for s in dict.fromkeys(inner) if s.op == "var" and s not in atoms]
-    bounds = [theorem for t in (*atoms, *inner) for theorem in _bounds(p, t)]
-    yield from ((T.ONE, (t,)) for t in bounds)
-    yield from list(_multiples([*known, *bounds], target, work))[:MAX_MULTIPLES]
+    if p.patient:
+        inner += [s for t in atoms for s in _inside(t) if s not in atoms]
+        inner += [t for t in _within(known, work) if t not in atoms]
+    by_form = [theorem for t in (*atoms, *inner) for theorem in bounds(p, t)]
+    if p.patient:
+        by_form += termwise.sums(p, target, work)
+        yield from _equations(p, atoms)
+    yield from ((T.ONE, (t,)) for t in by_form)
+    yield from list(_multiples([*known, *by_form], target, work))[:MAX_MULTIPLES]
     if any(e > 1 or len(m.factors) > 1 for m in target for _, e in m.factors):
-        yield from _squares(p, [t for t in atoms if t.op in ("var", "app", "fn")][:MAX_ATOMS])
+        squares_of = list(_squares(p, [t for t in atoms if t.op in _PLAIN][:MAX_ATOMS]))
+        yield from squares_of
+        yield from _times_squares(known, squares_of) if p.patient else ()
+
+
+def _within(known: Sequence[Theorem], work: Normaliser) -> list[Term]:
+    """Maxima and absolute values in what is known."""
+    found = (t for k in known for t in T.subterms(k.conclusion) if t.op == "fn" and not t.loose)
+    terms = dict.fromkeys(work.term(t) for t in found if t.data in ("max", "min", "abs"))
+    return [t for t in terms if t.op == "fn"]
+
+
+def _inside(t: Term) -> Iterator[Term]:
+    """The floors in the argument of a floor."""
+    for c in t.children if t.op == "fn" and t.data == "floor" else ():
+        yield from (s for s in T.subterms(c) if s.op == "fn" and s.data == "floor")
+
+
+def _times_squares(known: Sequence[Theorem], of: Sequence[Use]) -> Iterator[Use]:
+    """Known inequalities, one or two, times squares."""
+    few = known[:MAX_FACTORS]
+    for factors in (*((t,) for t in few), *combinations(few, 2)):
+        yield from ((cofactor, (*factors, *square)) for cofactor, square in of)
 
 
 def _inverted(target: Poly) -> list[tuple[Term, int]]:
@@ -85,14 +121,13 @@ def is_free(t: Term) -> bool:
     return not any(isinstance(s, Term) and s.data[0].startswith("%") for s in T.free_symbols(t))
 
 
-def _bounds(p: Prover, t: Term) -> Iterator[Theorem]:
-    if t.op == "fn" and t.data == "floor":
-        yield p.axiom("floor-lower", t.children[0])
-        yield p.axiom("floor-upper", t.children[0])
-    if t.op == "var" and t.data[1] in ("dim", "nat"):
-        yield p.trivial(T.le(T.num(int(t.data[1] == "dim")), t))
-    if t.op == "var" and t.data[1] == "fin":
-        yield p.trivial(T.lt(t, t.children[0]))
+def _equations(p: Prover, atoms: Sequence[Term]) -> Iterator[Use]:
+    """Known equations, times atoms and with either sign."""
+    known = [t for t in p.known() if t.conclusion.op == "eq"]
+    for t in known[:MAX_EQUATIONS]:
+        for cofactor in (T.ONE, *atoms[:MAX_ATOMS]):
+            yield cofactor, (t,)
+            yield T.neg(cofactor), (t,)
 
 
 def _multiples(known: Sequence[Theorem], target: Poly, work: Normaliser) -> Iterator[Use]:
@@ -107,16 +142,17 @@ def _multiples(known: Sequence[Theorem], target: Poly, work: Normaliser) -> Iter
 
 
 def quotient(m: Monomial, n: Monomial, work: Normaliser) -> Term | None:
-    """m / n, if that only divides by what does not vanish."""
-    if m.indices or n.indices:
+    """m / n, if that only divides by what does not vanish and the sums of both are the same."""
+    if m.indices != n.indices:
         return None
     powers = dict(m.factors)
     for t, e in n.factors:
         powers[t] = powers.get(t, 0) - e
+    powers = {t: e for t, e in powers.items() if e}
     for t, e in powers.items():
         if not is_free(t) or (e < 0 and work.sign(t) not in (Sign.POS, Sign.NONZERO)):
             return None
-    return T.mul(*(T.power(t, e) for t, e in powers.items() if e))
+    return T.mul(*(T.power(t, e) for t, e in powers.items()))
 
 
 def _squares(p: Prover, atoms: Sequence[Term]) -> Iterator[Use]:
@@ -130,14 +166,25 @@ def _squares(p: Prover, atoms: Sequence[Term]) -> Iterator[Use]:
 # ---------------------------------------------------------------------------- programming
 
 
-def combination(target: Poly, vectors: Sequence[Poly]) -> list[Fraction] | None:
-    """Coefficients c >= 0 such that target - Sum c_i vectors_i is a constant >= 0."""
-    rows = list({m: None for v in (target, *vectors) for m in v if m != UNIT})
-    columns = [[v.get(m, Fraction(0)) for m in (*rows, UNIT)] for v in vectors]
-    columns.append([Fraction(0)] * len(rows) + [Fraction(1)])
-    wanted = [target.get(m, Fraction(0)) for m in (*rows, UNIT)]
+def combination(
+    target: Poly, vectors: Sequence[Poly], work: Normaliser | None = None
+) -> list[Fraction] | None:
+    """Coefficients c >= 0 such that target - Sum c_i vectors_i is a constant >= 0.
+
+    With `work`, products of what it knows not to be negative may be left over as well.
+    """
+    rows = [*{m: None for v in (target, *vectors) for m in v if m != UNIT}, UNIT]
+    columns = [[v.get(m, Fraction(0)) for m in rows] for v in vectors]
+    for left in rows:
+        if left == UNIT or (work is not None and _is_nonneg(left, work)):
+            columns.append([Fraction(int(m == left)) for m in rows])
+    wanted = [target.get(m, Fraction(0)) for m in rows]
     solution = _nonnegative_solution(columns, wanted)
-    return None if solution is None else solution[:-1]
+    return None if solution is None else solution[: len(vectors)]
+
+
+def _is_nonneg(m: Monomial, work: Normaliser) -> bool:
+    return not m.indices and work.sign(monomial_term(m, Fraction(1))) >= Sign.NONNEG
 
 
 def _nonnegative_solution(

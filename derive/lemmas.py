@@ -7,7 +7,7 @@ numbers between 0 and 1.  `cleared` proves an equation of fractions by clearing 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 
@@ -55,6 +55,12 @@ def learn(p: Prover, goal: Term) -> bool:
 
 def _learn_root(p: Prover, x: Term) -> None:
     known = {f.conclusion for f in p.facts()}
+    if p.patient and T.lt(T.ZERO, x) not in known:
+        try:
+            p.fact(positive(p, x))
+            return
+        except _FAILED:
+            pass
     if T.le(T.ZERO, x) not in known:
         try:
             p.fact(p.nonneg(x))
@@ -67,6 +73,39 @@ def _learn_root(p: Prover, x: Term) -> None:
                 p.fact(p.order(T.lt(T.ZERO, x), (1, f, f)))
             except _FAILED:
                 continue
+
+
+def positive(p: Prover, t: Term) -> Theorem:
+    """0 < t by its form: what is known, a positive part of a sum, positive factors."""
+    goal = T.lt(T.ZERO, t)
+    try:
+        return p.trivial(goal)
+    except KernelError:
+        if t.op not in ("add", "mul", "sum"):
+            raise
+    if t.op == "mul":
+        return p.order(goal, (1, *(positive(p, c) for c in t.children)))
+    if t.op == "sum":
+        return inequalities.prove(p, goal)
+    return p.order(goal, *((1, part) for part in _positive_parts(p, t.children)))
+
+
+def _positive_parts(p: Prover, parts: Sequence[Term]) -> list[Theorem]:
+    """0 < c for the first part of which this is found, and 0 <= c for the others."""
+    out: list[Theorem] = []
+    found = False
+    for c in parts:
+        try:
+            if not found:
+                out.append(positive(p, c))
+                found = True
+                continue
+        except _FAILED:
+            pass
+        out.append(p.nonneg(c))
+    if not found:
+        raise KernelError("no part of the sum is known to be positive")
+    return out
 
 
 def _learn_nonzero(p: Prover, t: Term) -> None:
@@ -124,19 +163,45 @@ def _equations(p: Prover, goal: Term) -> Iterator[Theorem]:
     yield from _power_sums(p, poly)
     atoms = dict.fromkeys(t for m in poly for t, _ in m.factors if t.op == "fn")
     yield from _half_angles(p, list(atoms), work)
-    for t in [t for t in atoms if inequalities.is_free(t)]:
-        try:
-            match t.data:
-                case "log":
-                    yield from _logarithm(p, work.poly(t.children[0]))
-                case "exp":
-                    yield from _exponential(p, work.poly(t.children[0]), work)
-                case "sin" | "cos":
-                    yield from _angle_sum(p, t.data, work.poly(t.children[0]))
-                case "floor":
-                    yield _floor_value(p, t, work.poly(t.children[0]), work)
-        except _FAILED:
-            continue
+    for t in atoms if p.patient else [t for t in atoms if inequalities.is_free(t)]:
+        opened = {v: T.var(f"_{k}", "fin", v.children[0]) for k, v in enumerate(_summed(t))}
+        with p.remembering(*_instances(p, list(opened.values()))):
+            inner = fact_normaliser("search", p.facts()) if opened else work
+            for law in _laws(p, T.substitute(t, opened), inner):
+                yield p.for_all(law, *opened.values())
+
+
+def _summed(t: Term) -> list[Term]:
+    """The variables of the sums under which an atom of a normal form stands."""
+    free = (s for s in T.free_symbols(t) if isinstance(s, Term) and s.data[0].startswith("%"))
+    return sorted(free, key=lambda s: s.data[0])
+
+
+def _instances(p: Prover, places: Sequence[Term]) -> Iterator[Theorem]:
+    """What is known for all indices, at these."""
+    for g in p.known() if places else ():
+        for i in places:
+            try:
+                yield infer("specialise", [g], i)
+            except KernelError:
+                continue
+
+
+def _laws(p: Prover, t: Term, work: Normaliser) -> Iterator[Theorem]:
+    """Identities for one function of a closed argument."""
+    argument = work.poly(t.children[0])
+    try:
+        match t.data:
+            case "log":
+                yield from _logarithm(p, argument, work)
+            case "exp":
+                yield from _exponential(p, argument, work)
+            case "sin" | "cos":
+                yield from _angle_sum(p, t.data, argument)
+            case "floor":
+                yield _floor_value(p, t, argument, work)
+    except _FAILED:
+        return
 
 
 def _power_sums(p: Prover, poly: Poly) -> Iterator[Theorem]:
@@ -180,8 +245,11 @@ def _half_angles(p: Prover, atoms: list[Term], work: Normaliser) -> Iterator[The
             yield p.axiom("cos-add", half, half)
 
 
-def _logarithm(p: Prover, argument: Poly) -> Iterator[Theorem]:
-    """log(c a^k b^-1 ...) = log c + k log a - log b ..., for positive factors."""
+def _logarithm(p: Prover, argument: Poly, work: Normaliser) -> Iterator[Theorem]:
+    """log(c a^k b^-1 ...) = log c + k log a - log b ..., for positive factors.
+
+    Where only |a| is known to be positive, as of a^2 for a != 0, it stands in place of a.
+    """
     if len(argument) != 1:
         return
     ((m, c),) = argument.items()
@@ -189,7 +257,8 @@ def _logarithm(p: Prover, argument: Poly) -> Iterator[Theorem]:
         return
     parts = [] if c == 1 else [T.num(c)]
     for t, e in m.factors:
-        parts += [t if e > 0 else T.inv(t)] * abs(e)
+        size = t if e % 2 or work.sign(t) is Sign.POS else T.fn("abs", t)
+        parts += [size if e > 0 else T.inv(size)] * abs(e)
     if parts and (len(parts) > 1 or parts[0].op == "pow"):
         yield log_of_product(p, parts)
 
@@ -211,9 +280,14 @@ def _log_of_factor(p: Prover, t: Term) -> Theorem:
     if t.op != "pow":
         return p.equal(T.fn("log", t), T.fn("log", t), show=False)
     x = t.children[0]
-    positive = p.both(p.trivial(T.lt(T.ZERO, x)), p.trivial(T.lt(T.ZERO, t)))
-    split = infer("modus-ponens", [p.axiom("log-product", x, t), positive])
-    return p.equal(T.fn("log", t), T.neg(T.fn("log", x)), (-1, split), show=False)
+    v = T.var("_v", "real")  # the inverse of a sum would be multiplied out
+    with p.supposing(T.lt(T.ZERO, v)) as case:
+        positive = p.both(p.trivial(T.lt(T.ZERO, v)), p.trivial(T.lt(T.ZERO, T.inv(v))))
+        split = p.mp(p.axiom("log-product", v, T.inv(v)), positive)
+        log = T.fn("log", v)
+        law = p.equal(T.fn("log", T.inv(v)), T.neg(log), (-1, split), show=False)
+    law = p.for_all(p.discharge(law, case), v)
+    return p.mp(p.at(law, x), p.trivial(T.lt(T.ZERO, x)))
 
 
 def _exponential(p: Prover, argument: Poly, work: Normaliser) -> Iterator[Theorem]:

@@ -1,0 +1,229 @@
+"""Statements as newcomers write them, true ones and false siblings, without a proof script.
+
+Everything here is settled by the automatic prover and the search for counterexamples alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sympy import Abs, Max, Min, Mod, Rational, exp, floor, log, sqrt
+
+from derive.claim import Claim, Given
+from derive.kernel.check import check
+from derive.language import (
+    at_most,
+    both,
+    call,
+    dims,
+    equal,
+    forall,
+    iff,
+    index,
+    integer,
+    less,
+    negation,
+    positive,
+    real,
+    relu,
+    tensor,
+    total,
+)
+from derive.result import Source, Verdict
+from derive.verify import settle
+
+n, m, d = dims("n m d")
+a, b, c, t, x, y = map(real, "abctxy")
+u, v, epsilon = map(positive, ("u", "v", "epsilon"))
+k = integer("k")
+i, j, l, o = (index(name, n) for name in "ijlo")
+p, q, s, w, z = (tensor(name, n) for name in "pqswz")
+A = tensor("A", n, n)
+half = Rational(1, 2)
+
+
+def mod(e: Any, size: Any) -> Any:
+    return call(Mod, e, size)
+
+
+def square_norm(entry: Any) -> Any:
+    return total(entry(j) ** 2, j)
+
+
+def mean(entry: Any) -> Any:
+    return total(entry(l), l) / n
+
+
+def variance(entry: Any) -> Any:
+    return total((entry(j) - mean(entry)) ** 2, j) / n
+
+
+def rms_norm(entry: Any, eps: Any = 0) -> Any:
+    return entry(i) / sqrt(square_norm(entry) / n + eps)
+
+
+def layer_norm(entry: Any, eps: Any = 0) -> Any:
+    return (entry(i) - mean(entry)) / sqrt(variance(entry) + eps)
+
+
+def lse(entry: Any) -> Any:
+    return log(total(exp(entry(j)), j))
+
+
+def of_z(place: Any) -> Any:
+    return z[place]
+
+
+def scaled(factor: Any) -> Any:
+    return lambda place: factor * z[place]
+
+
+NOT_ZERO = less(0, square_norm(of_z))
+VARIES = less(0, variance(of_z))
+WEIGHTS = (equal(total(p[i], i), 1), forall(i, at_most(0, p[i])))
+DISTRIBUTIONS = (
+    equal(total(p[i], i), 1), equal(total(q[i], i), 1),
+    forall(i, less(0, p[i])), forall(i, less(0, q[i])),
+)  # fmt: skip
+
+#: name: (statement, hypotheses ...)
+TRUE: dict[str, tuple[Any, ...]] = {
+    # normalisation
+    "RMSNorm of a multiple": (equal(rms_norm(scaled(u)), rms_norm(of_z)), NOT_ZERO),
+    "RMSNorm of a multiple, epsilon too": (
+        equal(rms_norm(scaled(u), u**2 * epsilon), rms_norm(of_z, epsilon)),
+    ),
+    "RMSNorm of a multiple of any sign": (
+        equal(rms_norm(scaled(c)), c / Abs(c) * rms_norm(of_z)), NOT_ZERO, negation(equal(c, 0)),
+    ),
+    "LayerNorm of a shift": (
+        equal(layer_norm(lambda r: z[r] + c, epsilon), layer_norm(of_z, epsilon)),
+    ),
+    "LayerNorm of a multiple": (equal(layer_norm(scaled(u)), layer_norm(of_z)), VARIES),
+    "LayerNorm of the opposite": (equal(layer_norm(scaled(-1)), -layer_norm(of_z)), VARIES),
+    "LayerNorm has mean 0": (equal(total(layer_norm(of_z, epsilon), i), 0),),
+    "norm of a multiple": (
+        equal(sqrt(square_norm(scaled(c))), Abs(c) * sqrt(square_norm(of_z))),
+    ),
+    # logarithms
+    "log-sum-exp of a shift": (equal(lse(lambda r: z[r] - c), lse(of_z) - c),),
+    "log-softmax": (equal(log(exp(z[i]) / total(exp(z[j]), j)), z[i] - lse(of_z)),),
+    "softplus of both signs": (equal(log(1 + exp(a)) - log(1 + exp(-a)), a),),
+    "log of a square": (equal(log(x**2), 2 * log(Abs(x))), negation(equal(x, 0))),
+    "tangent of the logarithm": (at_most(log(u), u - 1),),
+    "tangent of the exponential": (at_most(1 + x, exp(x)),),
+    "cross-entropy is entropy and divergence": (
+        equal(-total(p[i] * log(q[i]), i),
+              total(p[i] * log(p[i] / q[i]), i) - total(p[i] * log(p[i]), i)), *DISTRIBUTIONS,
+    ),
+    # sums, term by term
+    "Cauchy-Schwarz": (at_most(total(s[i] * w[i], i) ** 2, total(s[i]**2, i) * total(w[i]**2, i)),),
+    "square of a sum": (at_most(total(s[i], i) ** 2, n * total(s[i]**2, i)),),
+    "absolute value of a sum": (at_most(Abs(total(s[i], i)), total(Abs(s[i]), i)),),
+    "Gram matrices": (at_most(0, total(s[i] * A[i, l] * A[j, l] * s[j], i, j, l)),),
+    "an average is at most a bound": (
+        at_most(total(p[i] * s[i], i), c), *WEIGHTS, forall(i, at_most(s[i], c)),
+    ),
+    "an average grows": (
+        at_most(total(p[i] * s[i], i), total(p[i] * (s[i] + 1), i)), forall(i, at_most(0, p[i])),
+    ),
+    # squares
+    "means of two": (at_most(sqrt(u * v), (u + v) / 2),),
+    "p (1 - p)": (at_most(t * (1 - t), Rational(1, 4)),),
+    "three squares": (at_most(a * b + b * c + c * a, a**2 + b**2 + c**2),),
+    "Young": (at_most(a * b, a**2 / (2 * u) + u * b**2 / 2),),
+    "with its inverse": (at_most(2, u + 1 / u),),
+    "Jensen, squares": (
+        at_most((t * a + (1 - t) * b) ** 2, t * a**2 + (1 - t) * b**2),
+        at_most(0, t), at_most(t, 1),
+    ),
+    "Jensen, exponentials": (at_most(exp((a + b) / 2), (exp(a) + exp(b)) / 2),),
+    "Jensen, absolute values": (at_most(Abs((a + b) / 2), (Abs(a) + Abs(b)) / 2),),
+    # floors
+    "floor of a floor": (equal(floor(floor(x) / 3), floor(x / 3)),),
+    "floor of a floor, integers": (equal(floor(floor(k / 2) / 3), floor(k / 6)),),
+    "rounding up": (equal(-floor(-k / n), floor((k + n - 1) / n)),),
+    "rounding up is enough": (at_most(d, m * floor((d + m - 1) / m)),),
+    "halves": (equal(floor(k / 2) + floor((k + 1) / 2), k),),
+    "remainders of a sum": (equal(mod(mod(k, n) + mod(d, n), n), mod(k + d, n)),),
+    # maxima and absolute values
+    "maximum of three": (equal(call(Max, a, call(Max, b, c)), call(Max, call(Max, a, b), c)),),
+    "clipping": (at_most(Min(Max(x, 0), 6), 6),),
+    "clipping by two ramps": (equal(Min(Max(x, 0), 6), relu(x) - relu(x - 6)),),
+    "minimum of a maximum": (equal(Max(a, Min(b, c)), Min(Max(a, b), Max(a, c))),),
+    "triangle inequality, below": (at_most(Abs(Abs(a) - Abs(b)), Abs(a - b)),),
+    "ramps shrink distances": (at_most(Abs(relu(a) - relu(b)), Abs(a - b)),),
+    "absolute value within a bound": (
+        iff(at_most(Abs(x), c), both(at_most(-c, x), at_most(x, c))),
+    ),
+}  # fmt: skip
+
+FALSE: dict[str, tuple[Any, ...]] = {
+    "RMSNorm of a multiple of any sign": (
+        equal(rms_norm(scaled(c)), rms_norm(of_z)), NOT_ZERO, negation(equal(c, 0)),
+    ),
+    "RMSNorm of a multiple, epsilon not": (
+        equal(rms_norm(scaled(u), epsilon), rms_norm(of_z, epsilon)),
+    ),
+    "LayerNorm of a multiple, epsilon not": (
+        equal(layer_norm(scaled(u), epsilon), layer_norm(of_z, epsilon)),
+    ),
+    "LayerNorm of the opposite": (equal(layer_norm(scaled(-1)), layer_norm(of_z)), VARIES),
+    "LayerNorm is RMSNorm": (equal(layer_norm(of_z, epsilon), rms_norm(of_z, epsilon)),),
+    "norm of a multiple": (equal(sqrt(square_norm(scaled(c))), c * sqrt(square_norm(of_z))),),
+    "log-sum-exp of a shift": (equal(lse(lambda r: z[r] - c), lse(of_z)),),
+    "log-sum-exp is the sum": (equal(lse(of_z), total(z[j], j)),),
+    "softplus of both signs": (equal(log(1 + exp(a)) + log(1 + exp(-a)), a),),
+    "tangent of the exponential": (at_most(1 + 2 * x, exp(x)),),
+    "cross-entropy is divergence": (
+        equal(-total(p[i] * log(q[i]), i), total(p[i] * log(p[i] / q[i]), i)),
+        *(forall(i, less(0, r[i])) for r in (p, q)),
+    ),
+    "Cauchy-Schwarz, turned": (
+        at_most(total(s[i]**2, i) * total(w[i]**2, i), total(s[i] * w[i], i) ** 2),
+    ),
+    "square of a sum": (at_most(total(s[i], i) ** 2, total(s[i]**2, i)),),
+    "absolute value of a sum": (equal(Abs(total(s[i], i)), total(Abs(s[i]), i)),),
+    "forms are positive": (at_most(0, total(s[i] * A[i, j] * s[j], i, j)),),
+    "an average without a sum of weights": (
+        at_most(total(p[i] * s[i], i), c), WEIGHTS[1], forall(i, at_most(s[i], c)),
+    ),
+    "means of two, turned": (at_most((u + v) / 2, sqrt(u * v)),),
+    "p (1 - p)": (less(t * (1 - t), Rational(1, 4)),),
+    "three squares": (at_most(a**2 + b**2 + c**2, 2 * (a * b + b * c + c * a)),),
+    "with its inverse": (at_most(2, x + 1 / x), negation(equal(x, 0))),
+    "Jensen, any weights": (at_most((t * a + (1 - t) * b) ** 2, t * a**2 + (1 - t) * b**2),),
+    "Jensen, exponentials, turned": (at_most((exp(a) + exp(b)) / 2, exp((a + b) / 2)),),
+    "rounding up one more": (equal(-floor(-k / n), floor((k + n) / n)),),
+    "rounding up loses nothing": (equal(m * floor((d + m - 1) / m), d),),
+    "halves": (equal(2 * floor((k + 1) / 2), k),),
+    "remainders of a sum": (equal(mod(k, n) + mod(d, n), mod(k + d, n)),),
+    "clipping by two ramps": (equal(Min(Max(x, 0), 6), relu(x) - relu(6 - x)),),
+    "minimum of a maximum": (equal(Max(a, Min(b, c)), Min(Max(a, b), c)),),
+    "triangle inequality, below, turned": (at_most(Abs(a - b), Abs(Abs(a) - Abs(b))),),
+    "ramps keep distances": (equal(Abs(relu(a) - relu(b)), Abs(a - b)),),
+}  # fmt: skip
+
+
+def settled(name: str, statement: Any, *given: Any) -> Any:
+    return settle(Claim(
+        id="everyday/statement", title=name, source=Source("everyday", ("1",), name),
+        statement=statement, given=tuple(map(Given, given)), expected=Verdict.PROVED,
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_true_statements_are_proved(name):
+    found = settled(name, *TRUE[name])
+    assert found.result.verdict is Verdict.PROVED, found.result.reason
+    for proof in found.logs:
+        check(proof)
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_false_statements_are_refuted(name):
+    found = settled(name, *FALSE[name])
+    assert found.result.verdict is Verdict.REFUTED, found.result.reason
+    for counterexample in found.logs:
+        check(counterexample)
