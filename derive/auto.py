@@ -20,6 +20,7 @@ from derive import (
     orders,
     proportional,
     search,
+    sizes,
     solving,
     substitution,
 )
@@ -46,7 +47,7 @@ def prove(p: Prover, goal: Term, splits: int = MAX_SPLITS) -> Theorem:
         case "eq" | "le" | "lt":
             return _relation(p, goal, splits)
         case "isint":
-            return infer("integer", _needed(p, goal), goal.children[0])
+            return _integer(p, goal, splits)
         case "grad":
             return gradients.prove(p, goal, lambda c: prove(p, c, splits))
         case "not" if goal.children[0].op == "eq":
@@ -85,6 +86,41 @@ def _apart(p: Prover, less: Term) -> Theorem:
     absurd = infer("contradiction", [swapped, infer("apart", [prove(p, less, 0)])],
                    T.negate(T.eq(a, b)))  # fmt: skip
     return infer("deny", [absurd], T.eq(a, b))
+
+
+def _integer(p: Prover, goal: Term, splits: int) -> Theorem:
+    """t is an integer: as a known integer plus another, with known values put in, by induction."""
+    (t,) = goal.children
+    try:
+        return infer("integer", _needed(p, goal), t)
+    except KernelError as error:
+        if not p.patient:
+            raise
+        failure = error
+    for known in p.facts():
+        if known.conclusion.op == "isint":
+            try:
+                return _from_integer(p, known, t)
+            except (search.NotFound, KernelError):
+                continue
+    try:
+        return substitution.rewritten(
+            p, goal, lambda new: infer("integer", p.facts(), *new.children)
+        )
+    except (search.NotFound, KernelError):
+        return _over_sizes(p, goal, splits, failure)
+
+
+def _from_integer(p: Prover, known: Theorem, t: Term) -> Theorem:
+    """t = u + (t - u) is an integer if u is known to be one and t - u is seen to be one."""
+    (u,) = known.conclusion.children
+    difference = fact_normaliser("search", p.facts()).term(T.sub(t, u))
+    v = T.var("_v", "real")
+    with p.supposing(T.isint(v)) as case:
+        law = p.discharge(infer("integer", p.facts(), T.add(v, difference)), case)
+    both = p.mp(p.at(p.for_all(law, v), u), known)
+    same = p.equal(T.add(u, difference), t, show=False)
+    return p.rewrite(same, both, T.isint)
 
 
 def _needed(p: Prover, goal: Term) -> list[Theorem]:
@@ -152,7 +188,7 @@ def _relation(p: Prover, goal: Term, splits: int) -> Theorem:
             continue
     split = _split(goal, p) if splits else None
     if split is None:
-        raise failure
+        return _over_sizes(p, goal, splits, failure)
 
     def branch(case: Theorem) -> Theorem:
         try:
@@ -162,6 +198,16 @@ def _relation(p: Prover, goal: Term, splits: int) -> Theorem:
 
     try:
         return p.cases(p.dichotomy(*split), branch, branch)
+    except (search.NotFound, KernelError):
+        return _over_sizes(p, goal, splits, failure)
+
+
+def _over_sizes(p: Prover, goal: Term, splits: int, failure: Exception) -> Theorem:
+    """The goal by induction over one of its sizes; where that is no use either, the failure."""
+    if splits < MAX_SPLITS or not p.patient:
+        raise failure
+    try:
+        return sizes.by_induction(p, goal, lambda new: prove(p, new, 0))
     except (search.NotFound, KernelError):
         raise failure from None
 

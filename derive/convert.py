@@ -248,18 +248,44 @@ class Converter:
         for position, (size, i, given) in enumerate(zip(shape, indices, e.indices, strict=True)):
             if not self._fits(i, size, scope):
                 have = (
-                    f" with range {T.show(i.children[0])}" if i.op == "var" and i.children else ""
+                    f" with range {self._range(i, scope)}" if i.op == "var" and i.children else ""
                 )
                 raise ConversionError(
                     f"{_text(e)}: axis {position} has size {size}, which the index {given}{have} "
                     "is not known to fit"
                 )
 
+    def _range(self, i: Term, scope: Scope) -> str:
+        """The range of an index, with the names that the user gave to other indices."""
+        named = {
+            v: T.var(str(k)) for k, v in scope.items() if isinstance(v, Term) and v.op == "var"
+        }
+        return T.show(T.substitute(i.children[0], named))
+
     def _fits(self, i: Term, size: Any, scope: Scope) -> bool:
         """Whether an index is known to lie in the range; the infinite one is the naturals."""
         if size is sp.oo:
             return self._norm.is_int(i) and self._norm.nonneg(self._norm.poly(i))
-        return self._norm.in_range(i, self._size(size, scope))
+        length = self._size(size, scope)
+        return self._norm.in_range(i, length) or (
+            self._norm.is_int(i)
+            and self._never_negative(i)
+            and self._never_negative(T.sub(T.sub(length, T.ONE), i))
+        )
+
+    def _never_negative(self, t: Term) -> bool:
+        """Whether t >= 0 at the end of the range of every index that runs up to another one."""
+        poly = self._norm.poly(t)
+        inner = [s for s in T.free_symbols(t) if isinstance(s, Term) and _is_inner(s)]
+        if not inner:
+            return self._norm.nonneg(poly)
+        k = min(inner, key=lambda s: s.key)
+        within = [m for m in poly if any(k in T.free_symbols(f) for f, _ in m.factors)]
+        if any(m.indices or m.factors != ((k, 1),) for m in within):
+            return False  # not linear in k
+        falls = any(poly[m] < 0 for m in within)
+        end = T.sub(k.children[0], T.ONE) if falls else T.ZERO
+        return self._never_negative(self._norm.term(T.substitute(t, {k: end})))
 
     # ------------------------------------------------------------------ binders
 
@@ -397,6 +423,12 @@ class Converter:
         if elsewhere:
             point = T.abstract(self._term(elsewhere[0], inner), opened)
         return T.grad([c.children[0] for c in opened], body, point, partial)
+
+
+def _is_inner(s: Term) -> bool:
+    """Whether the range of an index depends on other indices."""
+    ranges = T.free_symbols(s.children[0]) if s.children else ()
+    return any(isinstance(r, Term) and r.data[1] == "fin" for r in ranges)
 
 
 def _is_random(base: Any) -> bool:

@@ -7,7 +7,7 @@ composite denominators are divided out.  Nothing here is trusted: each step is a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -19,6 +19,7 @@ from derive.kernel.rules import Theorem, fact_normaliser
 from derive.kernel.terms import KernelError, Term
 from derive.prover import Prover
 
+_RELATIONS: Final = {"eq": T.eq, "le": T.le, "lt": T.lt}
 Prove = Callable[[Term], Theorem]
 _FAILED = (search.NotFound, KernelError)
 #: Terms with more parts are not divided out.
@@ -26,33 +27,34 @@ LARGEST: Final = 40
 
 
 def rewritten(p: Prover, goal: Term, prove: Prove) -> Theorem:
-    """`goal`, a relation, from what it becomes with the rules put in; `prove` proves that."""
+    """`goal` (a relation, or that t is an integer) with the rules put in, which `prove` proves."""
     changes = [_rewritten_side(p, side) for side in goal.children]
     if all(c is None for c in changes):
         raise search.NotFound(goal, "nothing to put in")
+    return from_changed(p, goal, changes, prove)
+
+
+def from_changed(p: Prover, goal: Term, changes: Sequence[Theorem | None], prove: Prove) -> Theorem:
+    """`goal` from the same with t' for its side t, for every change t = t'; `prove` proves that."""
     sides = [
         t if c is None else c.conclusion.children[1]
         for t, c in zip(goal.children, changes, strict=True)
     ]
-    theorem = prove(_related(goal, *sides))
-    for k, change in enumerate(changes):
+    theorem = prove(_with_sides(goal, sides))
+    for place, change in enumerate(changes):
         if change is not None:
-            theorem = _back(p, goal, theorem, k, change)
+            theorem = p.rewrite(turned(p, change), theorem, _template(goal, theorem, place))
     return theorem
 
 
-def _related(goal: Term, a: Term, b: Term) -> Term:
-    return {"eq": T.eq, "le": T.le, "lt": T.lt}[goal.op](a, b)
+def _with_sides(goal: Term, sides: Sequence[Term]) -> Term:
+    return T.isint(*sides) if goal.op == "isint" else _RELATIONS[goal.op](*sides)
 
 
-def _back(p: Prover, goal: Term, theorem: Theorem, k: int, change: Theorem) -> Theorem:
-    """The relation with the old side `k` in place of the new one."""
-    other = theorem.conclusion.children[1 - k]
-
-    def template(x: Term) -> Term:
-        return _related(goal, x, other) if k == 0 else _related(goal, other, x)
-
-    return p.rewrite(turned(p, change), theorem, template)
+def _template(goal: Term, theorem: Theorem, place: int) -> Callable[[Term], Term]:
+    """The theorem's formula with something else for one of its sides."""
+    sides = theorem.conclusion.children
+    return lambda x: _with_sides(goal, [x if k == place else t for k, t in enumerate(sides)])
 
 
 def turned(p: Prover, equation: Theorem) -> Theorem:
@@ -98,16 +100,14 @@ def _is_defined(a: Term, b: Term) -> bool:
 
 
 def _constant_sums(p: Prover, side: Term) -> Iterator[Theorem]:
-    """Sum over k < i + c of y = (i + c) y for any natural i, where the index i is bound."""
-    for t in dict.fromkeys(T.subterms(side)):
-        if t.op != "sum" or t.children[1].loose:
-            continue
-        loose = [s for s in dict.fromkeys(T.subterms(t.children[0])) if s.op == "bound"]
-        if t.children[0].loose and len(loose) == 1 and t.children[0].loose == loose[0].data + 1:
-            i = T.var("_i", "nat")
-            values = (i,) * (loose[0].data + 1)
-            size, body = T.instantiate(t.children[0], values), t.children[1]
-            yield p.for_all(p.equal(T.total(size, body), T.mul(size, body), show=False), i)
+    """Sum over k < m of y = m y for any natural m, where the length is that of another index."""
+    bodies = dict.fromkeys(
+        t.children[1] for t in T.subterms(side)
+        if t.op == "sum" and t.children[0].loose and not t.children[1].loose
+    )  # fmt: skip
+    m = T.var("_m", "nat")
+    for body in bodies:
+        yield p.for_all(p.equal(T.total(m, body), T.mul(m, body), show=False), m)
 
 
 # ---------------------------------------------------------------------------- quotients

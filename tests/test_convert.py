@@ -30,6 +30,48 @@ def same(e: object, f: object) -> bool:
     return Normaliser().same(c.term(e), c.term(f))
 
 
+# ------------------------------------------------------------------ indices up to other indices
+
+p, r = L.integer("p"), L.integer("r")
+
+
+def pairs(entry: object, low: object, high: object) -> sp.Expr:
+    return sp.Sum(sp.Sum(entry, (p, low, high)), (r, 0, n - 1))
+
+
+WITHIN = {
+    "below": pairs(x[p] * x[r], 0, r - 1),
+    "up to": pairs(x[p] * x[r], 0, r),
+    "above": pairs(x[p] * x[r], r + 1, n - 1),
+    "backwards": pairs(x[r - p], 0, r),
+    "shifted": pairs(x[p + 1], 0, r - 1),
+}
+BEYOND = {
+    "one more": pairs(x[p + 1], 0, r),
+    "one before": pairs(x[p - 1], 0, r),
+    "twice": pairs(x[2 * p], 0, r),
+    "up to twice": pairs(x[p], 0, 2 * r),
+    "backwards, one more": pairs(x[r - p - 1], 0, r),
+    "another size": pairs(y[p], 0, r),
+}
+
+
+@pytest.mark.parametrize("case", WITHIN)
+def test_an_index_that_runs_up_to_another_fits(case: str) -> None:
+    assert term(WITHIN[case]).op == "sum"
+
+
+@pytest.mark.parametrize("case", BEYOND)
+def test_an_index_that_runs_beyond_the_shape_is_refused(case: str) -> None:
+    with pytest.raises(ConversionError, match="not known to fit"):
+        term(BEYOND[case])
+
+
+def test_the_refusal_names_the_range_as_it_is_written() -> None:
+    with pytest.raises(ConversionError, match=r"the index p with range .*2\*r"):
+        term(BEYOND["up to twice"])
+
+
 # ------------------------------------------------------------------ bound indices
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import sympy as sp
 from sympy import Abs, Max, Min, Mod, Rational, exp, floor, log, sqrt
 
 from derive.claim import Claim, Given
 from derive.kernel.check import check
 from derive.language import (
+    IsInteger,
     at_most,
     both,
     call,
@@ -23,10 +25,14 @@ from derive.language import (
     index,
     integer,
     less,
+    natural,
     negation,
+    over,
     positive,
+    product,
     real,
     relu,
+    sequence,
     tensor,
     total,
 )
@@ -36,7 +42,9 @@ from derive.verify import settle
 n, m, d = dims("n m d")
 a, b, c, t, x, y = map(real, "abctxy")
 u, v, epsilon = map(positive, ("u", "v", "epsilon"))
-k = integer("k")
+k, r = map(integer, "kr")
+N, M = map(natural, "NM")
+f = sequence("f")
 i, j, l, o = (index(name, n) for name in "ijlo")
 p, q, s, w, z = (tensor(name, n) for name in "pqswz")
 A = tensor("A", n, n)
@@ -98,7 +106,7 @@ TRUE: dict[str, tuple[Any, ...]] = {
         equal(rms_norm(scaled(c)), c / Abs(c) * rms_norm(of_z)), NOT_ZERO, negation(equal(c, 0)),
     ),
     "LayerNorm of a shift": (
-        equal(layer_norm(lambda r: z[r] + c, epsilon), layer_norm(of_z, epsilon)),
+        equal(layer_norm(lambda e: z[e] + c, epsilon), layer_norm(of_z, epsilon)),
     ),
     "LayerNorm of a multiple": (equal(layer_norm(scaled(u)), layer_norm(of_z)), VARIES),
     "LayerNorm of the opposite": (equal(layer_norm(scaled(-1)), -layer_norm(of_z)), VARIES),
@@ -107,7 +115,7 @@ TRUE: dict[str, tuple[Any, ...]] = {
         equal(sqrt(square_norm(scaled(c))), Abs(c) * sqrt(square_norm(of_z))),
     ),
     # logarithms
-    "log-sum-exp of a shift": (equal(lse(lambda r: z[r] - c), lse(of_z) - c),),
+    "log-sum-exp of a shift": (equal(lse(lambda e: z[e] - c), lse(of_z) - c),),
     "log-softmax": (equal(log(exp(z[i]) / total(exp(z[j]), j)), z[i] - lse(of_z)),),
     "softplus of both signs": (equal(log(1 + exp(a)) - log(1 + exp(-a)), a),),
     "log of a square": (equal(log(x**2), 2 * log(Abs(x))), negation(equal(x, 0))),
@@ -116,6 +124,32 @@ TRUE: dict[str, tuple[Any, ...]] = {
     "cross-entropy is entropy and divergence": (
         equal(-total(p[i] * log(q[i]), i),
               total(p[i] * log(p[i] / q[i]), i) - total(p[i] * log(p[i]), i)), *DISTRIBUTIONS,
+    ),
+    # sums and products of any length
+    "telescoping": (equal(sp.Sum(f[k + 1] - f[k], (k, 0, n - 1)), f[n] - f[0]),),
+    "telescoping inverses": (equal(total(1 / ((i + 1) * (i + 2)), i), 1 - 1 / (n + 1)),),
+    "first term": (equal(sp.Sum(f[k], (k, 0, n)), f[0] + sp.Sum(f[k], (k, 1, n))),),
+    "last term": (equal(sp.Sum(f[k], (k, 0, n)), f[n] + sp.Sum(f[k], (k, 0, n - 1))),),
+    "geometric sum": (equal((1 - u) * total(u**i, i), 1 - u**n),),
+    "geometric sum, a quotient": (
+        equal(total(u**i, i), (1 - u**n) / (1 - u)), negation(equal(u, 1)),
+    ),
+    "powers of two": (equal(total(2**i, i), 2**n - 1),),
+    "sum of cubes": (equal(total(i**3, i), total(i, i) ** 2),),
+    "pairs i < j": (
+        equal(total(s[i], i) ** 2, total(s[i]**2, i) + 2 * sp.Sum(
+            sp.Sum(s[r] * s[k], (r, 0, k - 1)), (k, 0, n - 1))),
+    ),
+    "pairs j > i": (
+        equal(sp.Sum(sp.Sum(1, (r, k + 1, n - 1)), (k, 0, n - 1)), n * (n - 1) / 2),
+    ),
+    "product of exponentials": (equal(product(exp(s[i]), i), exp(total(s[i], i))),),
+    "product of one number": (equal(product(u, i), u**n),),
+    "triangular numbers are integers": (IsInteger(n * (n + 1) / 2),),
+    "groups of heads": (IsInteger(over(d, n)), equal(d, n * m)),
+    "moving average from 0": (
+        equal(f[N], (1 - u**N) * c), equal(f[0], 0),
+        forall(M, equal(f[M + 1], u * f[M] + (1 - u) * c)),
     ),
     # sums, term by term
     "Cauchy-Schwarz": (at_most(total(s[i] * w[i], i) ** 2, total(s[i]**2, i) * total(w[i]**2, i)),),
@@ -172,14 +206,28 @@ FALSE: dict[str, tuple[Any, ...]] = {
     "LayerNorm of the opposite": (equal(layer_norm(scaled(-1)), layer_norm(of_z)), VARIES),
     "LayerNorm is RMSNorm": (equal(layer_norm(of_z, epsilon), rms_norm(of_z, epsilon)),),
     "norm of a multiple": (equal(sqrt(square_norm(scaled(c))), c * sqrt(square_norm(of_z))),),
-    "log-sum-exp of a shift": (equal(lse(lambda r: z[r] - c), lse(of_z)),),
+    "log-sum-exp of a shift": (equal(lse(lambda e: z[e] - c), lse(of_z)),),
     "log-sum-exp is the sum": (equal(lse(of_z), total(z[j], j)),),
     "softplus of both signs": (equal(log(1 + exp(a)) + log(1 + exp(-a)), a),),
     "tangent of the exponential": (at_most(1 + 2 * x, exp(x)),),
     "cross-entropy is divergence": (
         equal(-total(p[i] * log(q[i]), i), total(p[i] * log(p[i] / q[i]), i)),
-        *(forall(i, less(0, r[i])) for r in (p, q)),
+        *(forall(i, less(0, e[i])) for e in (p, q)),
     ),
+    "telescoping": (equal(sp.Sum(f[k + 1] - f[k], (k, 0, n - 1)), f[n] - f[1]),),
+    "telescoping inverses": (equal(total(1 / ((i + 1) * (i + 2)), i), 1 - 1 / n),),
+    "first term": (equal(sp.Sum(f[k], (k, 0, n)), f[0] + sp.Sum(f[k], (k, 0, n))),),
+    "geometric sum": (equal((1 - u) * total(u**i, i), 1 - u ** (n + 1)),),
+    "geometric sum, a quotient": (equal(total(u**i, i), (1 - u**n) / (1 - u)),),
+    "powers of two": (equal(total(2**i, i), 2**n),),
+    "pairs i < j": (
+        equal(total(s[i], i) ** 2, total(s[i]**2, i) + sp.Sum(
+            sp.Sum(s[r] * s[k], (r, 0, k - 1)), (k, 0, n - 1))),
+    ),
+    "pairs j >= i": (equal(sp.Sum(sp.Sum(1, (r, k, n - 1)), (k, 0, n - 1)), n * (n - 1) / 2),),
+    "product of one number": (equal(product(u, i), n * u),),
+    "half of any size is an integer": (IsInteger(n / 2),),
+    "groups of heads": (IsInteger(over(d, n)),),
     "Cauchy-Schwarz, turned": (
         at_most(total(s[i]**2, i) * total(w[i]**2, i), total(s[i] * w[i], i) ** 2),
     ),
