@@ -151,7 +151,7 @@ def _parser() -> _Parser:
     what = show.add_mutually_exclusive_group(required=True)
     what.add_argument("id", nargs="?", metavar="ID", help="the claim")
     what.add_argument(
-        "--axioms", action="store_true", help="the closed list of rules, axioms and evaluations"
+        "--axioms", action="store_true", help="the closed list of rules, axioms and laws"
     )
 
     verify = _command(commands, "verify", _verify, "settle claims, run their twins, replay proofs")

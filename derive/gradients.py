@@ -32,7 +32,7 @@ def _known(p: Prover, c: Term) -> Theorem | None:
 def _derivative(goal: Term, prove: Prove) -> Theorem:
     """The gradient by the derivative table of the function in `goal`, at its point."""
     sizes, (function, point) = goal.children[: goal.data], goal.children[goal.data : goal.data + 2]
-    _, conditions = differentiate(sizes, function, point)
+    _, conditions, _ = differentiate(sizes, function, point)
     return infer("derivative", [prove(c) for c in conditions], sizes, function, point)
 
 

@@ -288,7 +288,7 @@ class Prover:
         """
         g = self.formula(goal)
         sizes, (function, point) = g.children[: g.data], g.children[g.data : g.data + 2]
-        _, needed = differentiate(sizes, function, point)
+        _, needed, _ = differentiate(sizes, function, point)
         found = {t.conclusion: t for t in (*self._known, *conditions)}
         premises = [found[c] if c in found else self.trivial(c) for c in needed]
         theorem = infer("derivative", premises, sizes, function, point)

@@ -495,17 +495,22 @@ def _trouble(results: Sequence[Result], style: Style) -> list[str]:
 
 
 def trusted_base(style: Style) -> str:
-    """The closed list of what is trusted: rules, axioms, and evaluations by the normal form."""
-    from derive.kernel.axioms import AXIOMS, EVALUATIONS
+    """The closed list of what is trusted: rules, axioms, and the laws of the normal form."""
+    from derive.kernel.axioms import ARITHMETIC, AXIOMS, EVALUATIONS
     from derive.kernel.rules import RULES
 
     lines = [style.paint(f"Rules ({len(RULES)})", _BOLD)]
     for name, rule in RULES.items():
         formula = " ".join((rule.__doc__ or "").strip().split("\n\n")[0].split())
         lines += wrap(style.plain(formula), f"  {name:<22}", " " * 24)
-    for title, facts in (("Axioms", AXIOMS), ("Evaluations", EVALUATIONS)):
+    tables = (
+        ("Axioms", AXIOMS.values()),
+        ("Evaluations", EVALUATIONS.values()),
+        ("Arithmetic", ARITHMETIC.values()),
+    )
+    for title, facts in tables:
         lines += ["", style.paint(f"{title} ({len(facts)})", _BOLD)]
-        for fact in facts.values():
+        for fact in facts:
             body = _fact("", fact.formula, fact.condition, fact.citation, style, WIDTH - 26)
             first, *rest = body
             lines += [f"  {fact.name:<22}  {first}".rstrip(), *(" " * 26 + x for x in rest)]

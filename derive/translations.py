@@ -210,6 +210,7 @@ def _lost(entry: po.Entry, told: str) -> Iterator[str]:
 
 _WORKS: Final = (
     "Principles of Mathematical Analysis",
+    "The Art of Computer Programming",
     "A simple proof that pi is irrational",
     "Linear Algebra Done Right",
     "Attention Is All You Need",

@@ -19,7 +19,7 @@ from derive.claim import Added, Argument, Claim, Correction, Example, Given, Not
 from derive.convert import ConversionError, Converter
 from derive.kernel import terms as T
 from derive.kernel.axioms import AXIOMS, EVALUATIONS
-from derive.kernel.check import at_values
+from derive.kernel.check import at_values, laws_around
 from derive.kernel.domain import conclusion_obligations, obligations
 from derive.kernel.log import Json, write
 from derive.kernel.normal import Normaliser
@@ -81,7 +81,7 @@ class _Work:
     def record(self, kind: str, goal: Term, roots: Sequence[Theorem], values: Values | None = None
                ) -> None:  # fmt: skip
         self.logs.append((kind, goal, write(kind, goal, roots, values)))
-        self.axioms.update(*(r.axioms for r in roots))
+        self.axioms.update(laws_around(kind, goal, values or {}), *(r.axioms for r in roots))
 
 
 def chain(hypotheses: Sequence[Term], conclusion: Term) -> Term:

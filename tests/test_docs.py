@@ -8,16 +8,19 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from derive.cli import main
-from derive.kernel.axioms import AXIOMS, EVALUATIONS
+from derive.kernel.axioms import ARITHMETIC, AXIOMS, EVALUATIONS, Axiom, Law
 from derive.kernel.rules import RULES
 
 ROOT = Path(__file__).resolve().parent.parent
 TRUSTED_BASE = ROOT / "docs" / "trusted_base.md"
+TRUSTED = (*AXIOMS.values(), *EVALUATIONS.values())
+LAWS = tuple(ARITHMETIC.values())
 
 
 def rule_rows() -> list[str]:
@@ -29,10 +32,10 @@ def rule_rows() -> list[str]:
     return rows
 
 
-def fact_rows() -> list[str]:
-    """One row per axiom and evaluation: formula, side condition, citation."""
+def fact_rows(facts: Iterable[Axiom | Law]) -> list[str]:
+    """One row per axiom or law: formula, side condition, citation."""
     rows = []
-    for fact in (*AXIOMS.values(), *EVALUATIONS.values()):
+    for fact in facts:
         formula, condition = (
             text.replace("|", r"\vert ") for text in (fact.formula, fact.condition)
         )
@@ -43,7 +46,7 @@ def fact_rows() -> list[str]:
     return rows
 
 
-@pytest.mark.parametrize("row", rule_rows() + fact_rows())
+@pytest.mark.parametrize("row", [*rule_rows(), *fact_rows(TRUSTED), *fact_rows(LAWS)])
 def test_trusted_base_lists_every_rule_and_axiom(row: str) -> None:
     assert row in TRUSTED_BASE.read_text(encoding="utf-8").splitlines()
 
@@ -51,7 +54,7 @@ def test_trusted_base_lists_every_rule_and_axiom(row: str) -> None:
 def test_trusted_base_lists_nothing_else() -> None:
     text = TRUSTED_BASE.read_text(encoding="utf-8")
     listed = re.findall(r"^\| `([a-z-]+)` \|", text, flags=re.M)
-    assert sorted(listed) == sorted([*RULES, *AXIOMS, *EVALUATIONS])
+    assert sorted(listed) == sorted([*RULES, *AXIOMS, *EVALUATIONS, *ARITHMETIC])
 
 
 def test_every_rule_has_a_formula() -> None:
@@ -59,7 +62,7 @@ def test_every_rule_has_a_formula() -> None:
 
 
 def test_every_axiom_is_cited() -> None:
-    assert all(f.citation for f in (*AXIOMS.values(), *EVALUATIONS.values()))
+    assert all(f.citation for f in (*TRUSTED, *LAWS))
 
 
 def test_the_example_of_writing_a_claim_runs(tmp_path: Path) -> None:
@@ -94,4 +97,6 @@ if __name__ == "__main__":
     print("| rule | what it says |\n| --- | --- |")
     print("\n".join(rule_rows()))
     print("\n| axiom | formula | condition | citation |\n| --- | --- | --- | --- |")
-    print("\n".join(fact_rows()))
+    print("\n".join(fact_rows(TRUSTED)))
+    print("\n| law | formula | condition | citation |\n| --- | --- | --- | --- |")
+    print("\n".join(fact_rows(LAWS)))

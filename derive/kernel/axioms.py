@@ -1,8 +1,11 @@
 """The closed list of what is assumed rather than proved.
 
 `AXIOMS` are schemas that the rule "axiom" instantiates; a side condition is the antecedent of an
-implication, so that it has to be proved before the axiom is of use.  `EVALUATIONS` are the facts
-about functions that the normal form applies on its own, when their condition is known to hold.
+implication, so that it has to be proved before the axiom is of use.  `EVALUATIONS` are the laws of
+functions and constants that the normal form applies on its own, when their condition is known to
+hold; a theorem names those that were applied on the way to it.  `ARITHMETIC` are the laws of
+numbers, finite sums and deltas that every normal form rests on; they belong to the rules, and no
+theorem names them.
 """
 
 from __future__ import annotations
@@ -28,7 +31,9 @@ class Axiom:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Law:
+    """What the normal form applies by itself."""
+
     name: str
     formula: str
     condition: str
@@ -196,40 +201,133 @@ _LIST: Final = (
 
 AXIOMS: Final = {a.name: a for a in _LIST}
 
+_ABS: Final = "definition of the absolute value"
+_ROOT: Final = "definition of the square root"
+_FLOOR: Final = "definition of the floor"
+_EXTREMUM: Final = "definition of the maximum and the minimum"
+
 EVALUATIONS: Final = {
-    e.name: e
-    for e in (
-        Evaluation("exp-add", r"e^a e^b=e^{a+b}", "", f"{_HANDBOOK}, 4.2.18"),
-        Evaluation("exp-log", r"e^{\log x}=x", r"x>0", f"{_HANDBOOK}, 4.2.4"),
-        Evaluation("log-exp", r"\log e^x=x", "", f"{_HANDBOOK}, 4.2.2"),
-        Evaluation("real-power", r"x^y=e^{y\log x}", r"x>0", f"{_HANDBOOK}, 4.2.7"),
-        Evaluation(
-            "sqrt-square", r"\sqrt x^2=x,\ \sqrt{y^2}=|y|", r"x\ge0",
-            "definition of the square root",
+    law.name: law
+    for law in (
+        Law("exp-zero", r"e^0=1", "", "definition of the exponential function"),
+        Law(
+            "exp-add", r"e^a e^b=e^{a+b},\ (e^a)^k=e^{ka}", r"k\in\mathbb Z",
+            f"{_HANDBOOK}, 4.2.18 and 4.2.19",
         ),
-        Evaluation(
+        Law("exp-log", r"e^{\log x}=x", r"x>0", f"{_HANDBOOK}, 4.2.4"),
+        Law("exp-sign", r"e^x>0", "", f"{_RUDIN}, Theorem 8.6"),
+        Law("log-one", r"\log 1=0", "", "definition of the logarithm"),
+        Law("log-exp", r"\log e^x=x", "", f"{_HANDBOOK}, 4.2.2"),
+        Law("real-power", r"x^y=e^{y\log x}", r"x>0", f"{_HANDBOOK}, 4.2.7"),
+        Law(
+            "integer-power", r"x^k=x\cdots x,\ x^{-k}=(x^{-1})^k", r"k\in\{0,1,2,\dots\}",
+            "definition of the power with an integer exponent",
+        ),
+        Law("sqrt-square", r"\sqrt x^2=x,\ \sqrt{y^2}=|y|", r"x\ge0", _ROOT),
+        Law(
             "sqrt-product", r"\sqrt{ab}=\sqrt a\sqrt b", r"a\ge0", f"{_RUDIN}, Theorem 1.21"
         ),
-        Evaluation("abs-square", r"|x|^2=x^2", "", "definition of the absolute value"),
-        Evaluation(
+        Law("sqrt-rational", r"\sqrt{q^2}=q", r"q\in\mathbb Q,\ q\ge0", _ROOT),
+        Law(
+            "sqrt-sign", r"\sqrt x\ge0,\ \sqrt y>0", r"y>0", _ROOT
+        ),
+        Law("abs-value", r"|x|=x,\ |y|=-y", r"x\ge0,\ y\le0", _ABS),
+        Law("abs-product", r"|xy|=|x||y|,\ |x^{-1}|=|x|^{-1}", "", _ABS),
+        Law("abs-square", r"|x|^2=x^2", "", _ABS),
+        Law("abs-sign", r"|x|\ge0,\ |y|>0", r"y\ne0", _ABS),
+        Law("extremum-value", r"\max(a,b)=b,\ \min(a,b)=a", r"a\le b", _EXTREMUM),
+        Law(
+            "extremum-order", r"\max(a,b)=\max(b,a),\ \min(a,b)=\min(b,a)", "", _EXTREMUM
+        ),
+        Law(
+            "extremum-sign", r"\max(a,b)\ge a,\ \min(c,d)>0,\ \min(u,v)\ge0",
+            r"c,d>0,\ u,v\ge0", _EXTREMUM,
+        ),
+        Law(
+            "floor-shift", r"\lfloor k+x\rfloor=k+\lfloor x\rfloor,\ \lfloor k\rfloor=k",
+            r"k\in\mathbb Z", _FLOOR,
+        ),
+        Law("floor-unit", r"\lfloor x\rfloor=0", r"0\le x<1", _FLOOR),
+        Law("floor-integer", r"\lfloor x\rfloor\in\mathbb Z", "", _FLOOR),
+        Law("floor-sign", r"\lfloor x\rfloor\ge0", r"x\ge0", _FLOOR),
+        Law(
+            "integer-value", r"|a|,\max(a,b),\min(a,b)\in\mathbb Z", r"a,b\in\mathbb Z",
+            "definitions of the absolute value, the maximum and the minimum",
+        ),
+        Law(
+            "remainder", r"a\bmod n=a-n\lfloor a/n\rfloor", r"n\ne0",
+            "Knuth, The Art of Computer Programming, vol. 1, 3rd ed. (1997), section 1.2.4",
+        ),
+        Law(
             "trig-pi",
             r"\sin k\pi=0,\ \cos k\pi=\sin(k\pi+\tfrac\pi2)=(-1)^k,\ \cos(k\pi+\tfrac\pi2)=0",
             r"k\in\mathbb Z", f"{_RUDIN}, Theorem 8.7 and the lines before it",
         ),
-        Evaluation(
+        Law(
             "trig-parity", r"\sin(-x)=-\sin x,\ \cos(-x)=\cos x", "", f"{_HANDBOOK}, 4.3.13"
         ),
-        Evaluation(
+        Law("pi-sign", r"\pi>0", "", f"{_RUDIN}, the lines before Theorem 8.7"),
+        Law(
             "expectation-linearity", r"E[aX+bY]=aE[X]+bE[Y],\ E[1]=1",
             "a, b not random; all moments that occur are finite",
             "Billingsley, Probability and Measure, 3rd ed. (1995), section 21",
         ),
-        Evaluation(
+        Law(
             "derivative-table",
-            r"(uv)'=u'v+uv',\ (u\circ v)'=(u'\circ v)\,v',\ \sin'=\cos,\ \cos'=-\sin,\ \exp'=\exp,"
-            r"\ \log'=1/x,\ \sqrt{x}'=1/(2\sqrt x)",
-            "the inner functions are differentiable at the point; x > 0 for log and root",
+            r"(u+v)'=u'+v',\ (uv)'=u'v+uv',\ (u^k)'=ku^{k-1}u',\ (u\circ v)'=(u'\circ v)\,v',"
+            r"\ \sin'=\cos,\ \cos'=-\sin,\ \exp'=\exp,\ \log'=1/x,\ \sqrt{x}'=1/(2\sqrt x)",
+            "the inner functions are differentiable at the point; x > 0 for log and root, "
+            "and u is not 0 for negative k",
             f"{_RUDIN}, Theorems 5.3, 5.5 and 9.15",
+        ),
+    )
+}  # fmt: skip
+
+_FIELD: Final = "axioms of an ordered field"
+_INVERSE: Final = "definition of the inverse, with 1/0 = 0"
+_SUM: Final = "definition of the finite sum"
+_DELTA: Final = "definition of the delta"
+
+ARITHMETIC: Final = {
+    law.name: law
+    for law in (
+        Law(
+            "ring", r"x+y=y+x,\ xy=yx,\ x(y+z)=xy+xz,\ x^jx^k=x^{j+k}", r"j,k\in\mathbb N",
+            f"{_FIELD}; numbers are added and multiplied exactly",
+        ),
+        Law("congruence", r"f(x)=f(y)", "x=y", "logic of equality, for every operation"),
+        Law("inverse-product", r"(xy)^{-1}=x^{-1}y^{-1},\ (x^{-1})^{-1}=x", "", _INVERSE),
+        Law("inverse-power", r"x^jx^{-k}=x^{j-k}", r"x\ne0\text{ or }j\ne k", _INVERSE),
+        Law("sum-linear", r"\sum_i(af_i+bg_i)=a\sum_if_i+b\sum_ig_i", "", _SUM),
+        Law("sum-product", r"\sum_if_i\sum_jg_j=\sum_i\sum_jf_ig_j", "", _SUM),
+        Law("sum-exchange", r"\sum_i\sum_jf_{ij}=\sum_j\sum_if_{ij}", "", _SUM),
+        Law("sum-constant", r"\sum_{i<n}c=nc", r"n\in\mathbb N", _SUM),
+        Law(
+            "sum-literal", r"\sum_{i<k}f_i=f_0+\dots+f_{k-1},\ \prod_{i<k}f_i=f_0\cdots f_{k-1}",
+            r"k\in\mathbb Z,\ k\le64", "definitions of the finite sum and the finite product",
+        ),
+        Law(
+            "delta-value", r"\delta_{aa}=1,\ \delta_{ab}=0,\ \delta_{ab}=\delta_{ba},"
+            r"\ \delta_{ab}^k=\delta_{ab}", r"a\ne b,\ k\ne0", _DELTA,
+        ),
+        Law("delta-scale", r"\delta_{ab}=\delta_{c(a-b),0}", r"c\ne0", _DELTA),
+        Law("delta-replace", r"\delta_{ab}f(b)=\delta_{ab}f(a)", "", _DELTA),
+        Law(
+            "delta-sum", r"\sum_{i<n}\delta_{ik}f_i=f_k", r"k\in\mathbb Z,\ 0\le k<n",
+            f"{_DELTA}, {_SUM}",
+        ),
+        Law(
+            "signs", r"x+y,\ xy,\ x^{-1},\ \sum_ix_i,\ z^2,\ \delta_{ab}\ge0,\ uv,\ u^{-1}\ne0",
+            r"x,y,x_i\ge0,\ u,v\ne0", _FIELD,
+        ),
+        Law(
+            "strict-signs", r"x+y,\ xz,\ x^{-1},\ \sum_{i<n}x_i,\ u^2>0",
+            r"x,z,x_i,n>0,\ y\ge0,\ u\ne0", _FIELD,
+        ),
+        Law("integers", r"j+k,\ jk,\ \delta_{ab}\in\mathbb Z", r"j,k\in\mathbb Z", _FIELD),
+        Law(
+            "ranges", r"d\ge1,\ l\ge0,\ 0\le i\le n-1;\ d,l,i\in\mathbb Z",
+            "d is a size, l a natural number, i an index of range n", "definition of the sorts",
         ),
     )
 }  # fmt: skip

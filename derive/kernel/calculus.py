@@ -17,11 +17,12 @@ _X: Final = "%x"
 
 def differentiate(
     dims: tuple[Term, ...], function: Term, point: Term
-) -> tuple[Term, tuple[Term, ...]]:
+) -> tuple[Term, tuple[Term, ...], frozenset[str]]:
     """The gradient of `function` at `point`, as a body under one index per dimension.
 
     `function` has the tensor as bound index 0; `point` binds one index per dimension.  Returns
-    the value and the conditions: formulas that have to hold for it to be the derivative.
+    the value, the conditions (formulas that have to hold for it to be the derivative) and the
+    evaluations by which further conditions are known to hold.
     """
     if any(d.loose for d in dims) or function.loose > 1 or point.loose > len(dims):
         raise KernelError("derivative: a loose index")
@@ -29,7 +30,8 @@ def differentiate(
     work = _Derivation(dims, component, {_X: Lam(len(dims), point)})
     value = work.partial(T.instantiate(function, (_X,)))
     conditions = tuple(dict.fromkeys(work.conditions))
-    return T.abstract(work.at_point(value), component), conditions
+    gradient = T.abstract(work.at_point(value), component)
+    return gradient, conditions, frozenset(work.norm.used)
 
 
 class _Derivation:
@@ -91,7 +93,7 @@ class _Derivation:
         base, e = t.children[0], t.data
         if e < 0:
             value = self.at_point(base)
-            if self.norm.sign_of(value) not in (Sign.POS, Sign.NONZERO):
+            if not self.norm.term_has_sign(value, Sign.NONZERO):
                 self.require(T.negate(T.eq(value, T.ZERO)))
         return T.mul(T.num(e), T.power(base, e - 1), self.partial(base))
 
@@ -99,7 +101,7 @@ class _Derivation:
         x = t.children[0]
         if t.data in ("log", "sqrt"):
             value = self.at_point(x)
-            if self.norm.sign_of(value) is not Sign.POS:
+            if not self.norm.term_has_sign(value, Sign.POS):
                 self.require(T.lt(T.ZERO, value))
         outer = {
             "sin": lambda: T.fn("cos", x),

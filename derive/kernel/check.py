@@ -17,7 +17,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from derive.kernel import terms as T
-from derive.kernel.domain import conclusion_obligations, obligations, premise_obligations
+from derive.kernel.domain import (
+    conclusion_obligations,
+    laws_of_obligations,
+    obligations,
+    premise_obligations,
+)
 from derive.kernel.log import (
     VERSION,
     contents,
@@ -101,7 +106,8 @@ def _check(log: Any) -> Shown:
         raise Rejected(f"log: the roots do not show the {log['kind']} of {goal}")
     if not _is_written_so(log, goal, roots, values):
         raise Rejected("log: the proof is not written in the one way that there is")
-    return Shown(log["kind"], goal, values, frozenset().union(*(r.axioms for r in roots)))
+    axioms = laws_around(log["kind"], goal, values).union(*(r.axioms for r in roots))
+    return Shown(log["kind"], goal, values, axioms)
 
 
 def _is_written_so(
@@ -161,8 +167,26 @@ def required(kind: str, goal: Term, values: dict[Term | str, Term | Lam]) -> lis
     raise Rejected(f"log: there is no kind {kind!r}")
 
 
+def laws_around(kind: str, goal: Term, values: dict[Term | str, Term | Lam]) -> frozenset[str]:
+    """The evaluations used outside the steps of a log.
+
+    By them the values lie in their ranges, and obligations hold that no root has to show.
+    """
+    if kind == "proof":
+        return laws_of_obligations(goal)
+    return _read_values(values)[2] | laws_of_obligations(at_values(goal, values))
+
+
 def at_values(p: Term, values: dict[Term | str, Term | Lam]) -> Term:
     """The formula at closed values that lie in the ranges of their symbols."""
+    scalars, tensors, _ = _read_values(values)
+    return T.substitute(p, scalars, tensors)
+
+
+def _read_values(
+    values: dict[Term | str, Term | Lam],
+) -> tuple[dict[Term, Term], dict[str, Lam], frozenset[str]]:
+    """The values of scalars and of tensors, and the evaluations by which they are in range."""
     scalars: dict[Term, Term] = {}
     tensors: dict[str, Lam] = {}
     norm = Normaliser()
@@ -180,7 +204,7 @@ def at_values(p: Term, values: dict[Term | str, Term | Lam]) -> Term:
         T.free_symbols(f.body) for f in tensors.values()
     ):
         raise Rejected("log: a value has a free symbol")
-    return T.substitute(p, scalars, tensors)
+    return scalars, tensors, frozenset(norm.used)
 
 
 def answer(line: str) -> dict[str, Any]:

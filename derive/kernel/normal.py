@@ -6,8 +6,9 @@ renamed canonically (exchange), deltas are contracted where the index is known t
 and constant bodies give the length of the range.  Two terms with the same normal form are equal;
 different normal forms mean nothing.
 
-What is used beyond ring axioms is recorded in `Normaliser.used`, so that a proof can say so:
-``exp``/``log``/``sqrt``/``abs``/``max``/``floor`` evaluation and the linearity of expectation.
+Every law of a function or a constant that is applied is one of `EVALUATIONS` in `axioms` and is
+recorded in `Normaliser.used`, so that a proof can say so; the rest is `ARITHMETIC`, which belongs
+to the rules.
 Conventions of `terms` make ``(x y)^-1 = x^-1 y^-1`` unconditional; ``x x^-1`` becomes 1 only when
 `x` is known to be non-zero, and otherwise stays as the pair (exponent 0 in `Monomial.factors`).
 """
@@ -25,6 +26,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from derive.kernel import terms as T
+from derive.kernel.axioms import EVALUATIONS
 from derive.kernel.terms import Term
 
 #: Sums whose length is a literal up to this are written out.
@@ -50,6 +52,12 @@ class Sign(IntEnum):
     NONNEG = 2
     POS = 3
 
+
+#: the evaluations by which the values of functions have a sign
+_SIGN_LAWS: Final = {
+    "pi": "pi-sign", "exp": "exp-sign", "sqrt": "sqrt-sign", "abs": "abs-sign",
+    "floor": "floor-sign", "max": "extremum-sign", "min": "extremum-sign",
+}  # fmt: skip
 
 #: the atoms that have laws of their own, or with others, in a product
 _LAWFUL: Final = frozenset(["delta", "add", "sum", "fn"])
@@ -171,7 +179,7 @@ class _Known:
     """A normal form, the evaluations that it took, and its term where that has been asked for."""
 
     poly: Poly
-    used: frozenset[str] = frozenset()
+    used: tuple[str, ...] = ()
     term: Term | None = None
 
 
@@ -191,7 +199,8 @@ class Normaliser:
 
     signs: dict[Term, Sign] = field(default_factory=dict)
     integers: frozenset[Term] = frozenset()
-    used: set[str] = field(default_factory=set)
+    #: the evaluations applied, in the order in which they came (see `forget`)
+    used: dict[str, None] = field(default_factory=dict)
     _memo: dict[Term, _Known] = field(default_factory=dict)
     _fresh: count[int] = field(default_factory=count)
     _shared: dict[Term, _Known] = field(init=False)
@@ -224,8 +233,32 @@ class Normaliser:
                 raise T.KernelError(f"normal form: {t} has an index outside its sum")
             if _is_symbol(t):
                 return _SYMBOLS.setdefault(t, _Known(MappingProxyType(self.atom(t)), term=t))
-            found = self._memo[t] = _Known(MappingProxyType(self._poly(t)))
+            found = self._memo[t] = self._apart(t)
+        if found.used:
+            self.record(found.used)
         return found
+
+    def _apart(self, t: Term) -> _Known:
+        """The normal form of `t` with all that it uses, whatever has been used before."""
+        outer, self.used = self.used, {}
+        try:
+            return _Known(MappingProxyType(self._poly(t)), tuple(self.used))
+        finally:
+            self.used = outer
+
+    def _apply(self, law: str) -> None:
+        """Record that one of `EVALUATIONS` is applied; no other law is."""
+        self.used[EVALUATIONS[law].name] = None
+
+    def record(self, laws: Iterable[str]) -> None:
+        """Record what was applied elsewhere to find what is used here."""
+        for law in laws:
+            self.used[law] = None
+
+    def forget(self, mark: int) -> None:
+        """Take back what has been recorded since `used` had that length: it came to nothing."""
+        while len(self.used) > mark:
+            self.used.popitem()
 
     def _common(self, t: Term) -> _Known:
         """The normal form of a term without reserved names, computed once for given facts.
@@ -240,9 +273,10 @@ class Normaliser:
             if _is_symbol(t):
                 return _SYMBOLS.setdefault(t, _Known(MappingProxyType(self.atom(t)), term=t))
             work = Normaliser(self.signs, self.integers)
-            found = _Known(MappingProxyType(work._poly(t)), frozenset(work.used))
+            found = _Known(MappingProxyType(work._poly(t)), tuple(work.used))
             work._shared[t] = found  # under the facts that `work` had, whatever became of ours
-        self.used |= found.used
+        if found.used:
+            self.record(found.used)
         return found
 
     def same(self, a: Term, b: Term) -> bool:
@@ -338,7 +372,7 @@ class Normaliser:
             factors[t] = e
             return
         e += factors[t]
-        if e == 0 and self.sign(t) in (Sign.POS, Sign.NONZERO):
+        if e == 0 and self.has_sign(t, Sign.NONZERO):
             del factors[t]
         else:
             factors[t] = e
@@ -420,14 +454,14 @@ class Normaliser:
             return self.pow(self.poly(t), e)
         if t.op != "fn":
             return None
-        if t.data == "sqrt" and e not in (0, 1) and self.sign(t.children[0]) >= Sign.NONNEG:
-            self.used.add("sqrt-square")
+        if t.data == "sqrt" and e not in (0, 1) and self.has_sign(t.children[0], Sign.NONNEG):
+            self._apply("sqrt-square")
             half, odd = divmod(e, 2)
             factors.pop(t)
             base = self.pow(self.poly(t.children[0]), half)
             return self.times(base, self.atom(t)) if odd else base
         if t.data == "abs" and e % 2 == 0 and e != 0:
-            self.used.add("abs-square")
+            self._apply("abs-square")
             factors.pop(t)
             return self.pow(self.poly(t.children[0]), e)
         return None
@@ -437,7 +471,7 @@ class Normaliser:
         exps = [(t, e) for t, e in factors.items() if t.op == "fn" and t.data == "exp"]
         if not exps or (len(exps) == 1 and exps[0][1] == 1):
             return None
-        self.used.add("exp-add")
+        self._apply("exp-add")
         argument: Poly = {}
         for t, e in exps:
             del factors[t]
@@ -637,6 +671,7 @@ class Normaliser:
 
     def _function(self, t: Term) -> Poly:
         if t.data == "mod":
+            self._apply("remainder")
             a, n = t.children
             return self.poly(T.sub(a, T.mul(n, T.fn("floor", T.div(a, n)))))
         args = [self.poly(c) for c in t.children]
@@ -665,10 +700,14 @@ class Normaliser:
     def _exp(self, p: Poly) -> Poly:
         """exp(0) = 1; exp(k log x) = x^k for x > 0 and integer k."""
         out = constant(1)
+        if not p:
+            self._apply("exp-zero")
         for m, c in list(p.items()):
             x = _argument(m, "log")
-            if x is not None and c.denominator == 1 and self.sign(x) is Sign.POS:
-                self.used.add("exp-log")
+            if x is not None and c.denominator == 1 and self.has_sign(x, Sign.POS):
+                self._apply("exp-log")
+                if len(p) > 1 or c != 1:
+                    self._apply("exp-add")
                 out = self.times(out, self.pow(self.poly(x), int(c)))
                 p = plus(p, {m: c}, -1)
         if not p:
@@ -677,12 +716,13 @@ class Normaliser:
 
     def _log(self, p: Poly) -> Poly:
         if literal(p) == 1:
+            self._apply("log-one")
             return {}
         if len(p) == 1:
             ((m, c),) = p.items()
             x = _argument(m, "exp")
             if c == 1 and x is not None:
-                self.used.add("log-exp")
+                self._apply("log-exp")
                 return self.poly(x)
         return self.atom(T.fn("log", to_term(p)))
 
@@ -690,93 +730,128 @@ class Normaliser:
         """x^y = exp(y log x) for x > 0; integer literals as ordinary powers."""
         e = literal(exponent)
         if e is not None and e.denominator == 1:
+            self._apply("integer-power")
             return self.pow(base, int(e))
         b = to_term(base)
-        if self.sign(b) is Sign.POS:
-            self.used.add("real-power")
+        if self.has_sign(b, Sign.POS):
+            self._apply("real-power")
             return self._exp(self.times(exponent, self._log(base)))
         return self.atom(T.fn("rpow", b, to_term(exponent)))
 
     def _sqrt(self, p: Poly) -> Poly:
         """sqrt(a b) = sqrt(a) sqrt(b) for a >= 0, sqrt(x^2) = |x|."""
         if not p:
+            self._apply("sqrt-rational")
             return {}
         if len(p) > 1 or next(iter(p)).indices:
             lead = abs(p[min(p, key=monomial_key)])
             if lead != 1:
-                self.used.add("sqrt-product")
+                self._apply("sqrt-product")
             return self.times(
                 self._sqrt_rational(lead), self.atom(T.fn("sqrt", to_term(scaled(p, 1 / lead))))
             )
         ((m, c),) = p.items()
-        out, kept = self._sqrt_rational(abs(c)), constant(1 if c > 0 else -1)
+        if c == 1 and len(m.factors) == 1 and m.factors[0][1] == 1:
+            return self.atom(T.fn("sqrt", m.factors[0][0]))
+        if c == 1 and not m.factors:
+            self._apply("sqrt-rational")
+        roots = [self._sqrt_rational(abs(c))] if abs(c) != 1 else []
+        kept = constant(1 if c > 0 else -1)
         for t, e in m.factors:
-            if self.sign(t) >= Sign.NONNEG:
-                root = self.atom(T.fn("sqrt", t))
-                out = self.times(out, self.pow(root, e) if e else self._pair(t))
-            elif e % 2 == 0:
-                root = self._abs(self.poly(t))
-                out = self.times(out, self.pow(root, e // 2) if e else self._pair(t))
-            else:
-                out = self.times(out, self.pow(self._abs(self.poly(t)), (e - 1) // 2))
-                kept = self.times(kept, self.poly(t))
-        if len(m.factors) + (abs(c) != 1) > 1:
-            self.used.add("sqrt-product")
-        if any(e not in (0, 1) for _, e in m.factors):
-            self.used.add("sqrt-square")
-        if literal(kept) == 1:
-            return out
-        return self.times(out, self.atom(T.fn("sqrt", to_term(kept))))
+            root, rest = self._sqrt_power(t, e)
+            roots += [root] if not _is_one(root) else []
+            kept = self.times(kept, rest)
+        out = constant(1)
+        for root in roots:
+            out = self.times(out, root)
+        whole = literal(kept) == 1
+        if len(roots) + (not whole) > 1:
+            self._apply("sqrt-product")
+        return out if whole else self.times(out, self.atom(T.fn("sqrt", to_term(kept))))
+
+    def _sqrt_power(self, t: Term, e: int) -> tuple[Poly, Poly]:
+        """r and s with sqrt(t^e u) = r sqrt(s u)."""
+        one = constant(1)
+        if e == 0:  # t t^-1 is 0 or 1, its own root
+            self._apply("sqrt-rational")
+            return self._pair(t), one
+        if self.has_sign(t, Sign.NONNEG):
+            if e not in (1, 2):
+                self._apply("sqrt-product")
+            return self.pow(self.atom(T.fn("sqrt", t)), e), one
+        half, odd = divmod(e, 2)
+        if half:
+            self._apply("sqrt-square")
+        if half not in (0, 1):
+            self._apply("abs-product")
+        root = self.pow(self._abs(self.poly(t)), half) if half else one
+        return root, self.poly(t) if odd else one
 
     def _pair(self, t: Term) -> Poly:
         return self.times(self.poly(t), self.pow(self.poly(t), -1))
 
     def _sqrt_rational(self, q: Fraction) -> Poly:
-        """The root of a positive rational as a rational times roots of distinct primes."""
+        """The root of a positive rational as a rational times roots of distinct primes.
+
+        What cannot be factored stays one.
+        """
         n, r = q.numerator * q.denominator, Fraction(1, q.denominator)
         if isqrt(n) ** 2 == n:
+            if n != 1:
+                self._apply("sqrt-rational")
             return constant(isqrt(n) * r)
-        factors = _prime_factors(n)
-        if factors is None:
-            return scaled(self.atom(T.fn("sqrt", T.num(n))), r)
+        factors = _prime_factors(n) or ((n, 1),)
         out = constant(1)
         for prime, e in factors:
             r *= prime ** (e // 2)
             if e % 2:
                 out = self.times(out, self.atom(T.fn("sqrt", T.num(prime))))
+        if r != 1:
+            self._apply("sqrt-rational")
+        if r != 1 or len(factors) > 1:
+            self._apply("sqrt-product")
         return scaled(out, r)
 
     def _abs(self, p: Poly) -> Poly:
-        if not p:
-            return {}
+        """|x y| = |x| |y|, |x| = x for x >= 0 and |x| = -x for x <= 0."""
         for q in (p, scaled(p, -1)):
-            if self.sign(to_term(q)) >= Sign.NONNEG:
+            if not q or self.has_sign(to_term(q), Sign.NONNEG):
+                self._apply("abs-value")
                 return q
         if len(p) == 1 and not next(iter(p)).indices:
             ((m, c),) = p.items()
             out = constant(abs(c))
+            if c != 1 or len(m.factors) != 1 or m.factors[0][1] not in (0, 1):
+                self._apply("abs-product")
             for s, e in m.factors:
-                nonneg = self.sign(s) >= Sign.NONNEG
-                a = self.atom(s) if nonneg else self.atom(T.fn("abs", s))
+                a = self.atom(T.fn("abs", s))
+                if e == 0 or self.has_sign(s, Sign.NONNEG):  # s s^-1 is 0 or 1
+                    self._apply("abs-value")
+                    a = self.atom(s)
                 out = self.times(out, self.pow(a, e) if e else self._pair(s))
             return out
         lead = p[min(p, key=monomial_key)]
+        if lead != 1:
+            self._apply("abs-product")
         return scaled(self.atom(T.fn("abs", to_term(scaled(p, 1 / lead)))), abs(lead))
 
     def _trig(self, name: str, p: Poly) -> Poly:
         """Parity, and the values at integer multiples of pi/2."""
         if not p:
+            self._apply("trig-pi")
             return constant(0 if name == "sin" else 1)
+        mark = len(self.used)
         turns = self._multiple_of_pi(p)
         if turns is not None:
             shift = Fraction(-1, 2) if name == "sin" else 0  # sin(x) = cos(x - pi/2)
             value = self._cos_at_half_turns(T.add(turns, T.num(shift)))
             if value is not None:
-                self.used.add("trig-pi")
+                self._apply("trig-pi")
                 return constant(value)
+        self.forget(mark)
         negative = p[min(p, key=monomial_key)] < 0
         if negative:
-            self.used.add("trig-parity")
+            self._apply("trig-parity")
         atom = self.atom(T.fn(name, to_term(scaled(p, -1) if negative else p)))
         return scaled(atom, -1) if negative and name == "sin" else atom
 
@@ -798,10 +873,16 @@ class Normaliser:
         """floor(k + x) = k + floor(x) for an integer k; floor(c/n) = 0 for 0 <= c < n."""
         whole: Poly = {}
         for m, c in p.items():
-            if self._int_monomial(m):
-                whole = plus(whole, scaled({m: ONE}, floor(c)))
+            k = floor(c)
+            if k and self._int_monomial(m):
+                whole = plus(whole, scaled({m: ONE}, k))
         rest = plus(p, whole, -1)
-        if not rest or self._proper_fraction(rest):
+        if whole or not rest:
+            self._apply("floor-shift")
+        if not rest:
+            return whole
+        if self._proper_fraction(rest):
+            self._apply("floor-unit")
             return whole
         return plus(whole, self.atom(T.fn("floor", to_term(rest))))
 
@@ -810,13 +891,20 @@ class Normaliser:
         q = literal(p)
         if q is not None:
             return 0 <= q < 1
-        sizes = {t for m in p if not m.indices for t, e in m.factors if e == -1}
-        return any(
+        sizes = {t: None for m in p if not m.indices for t, e in m.factors if e == -1}
+        return any(self._is_part(p, size) for size in sizes)
+
+    def _is_part(self, p: Poly, size: Term) -> bool:
+        """Whether p = k/n with 0 <= k < n is known, for an integer k and the size n."""
+        mark = len(self.used)
+        if (
             self.is_int(size)
-            and self.sign(size) is Sign.POS
+            and self.has_sign(size, Sign.POS)
             and self.in_range(to_term(self.times(p, self.atom(size))), size)
-            for size in sizes
-        )
+        ):
+            return True
+        self.forget(mark)
+        return False
 
     def _extremum(self, name: str, args: list[Poly]) -> Poly:
         """max over the distinct arguments; one that is known to be dominated is dropped."""
@@ -826,9 +914,14 @@ class Normaliser:
             if any(self.nonneg(plus(q, p, -1), sense) for q in kept):
                 continue
             kept = [q for q in kept if not self.nonneg(plus(p, q, -1), sense)] + [p]
+        if len(kept) < len(args) or len(kept) == 1:
+            self._apply("extremum-value")
         if len(kept) == 1:
             return kept[0]
-        ordered = sorted((to_term(p) for p in kept), key=lambda t: t.key)
+        terms = [to_term(p) for p in kept]
+        ordered = sorted(terms, key=lambda t: t.key)
+        if ordered != terms:
+            self._apply("extremum-order")
         return self.atom(T.fn(name, *ordered))
 
     def _expectation(self, body: Term) -> Poly:
@@ -842,23 +935,46 @@ class Normaliser:
                 inner = monomial_term(Monomial((), tuple(moving.items())), ONE)
                 self._join(still, T.expectation(self.term(inner)), 1)
             out = plus(out, self._close_all(m.indices, self._reduce((), still)), c)
-        self.used.add("expectation-linearity")
+        if out != self.atom(T.expectation(self.term(body))):
+            self._apply("expectation-linearity")
         return out
 
     # ------------------------------------------------------------------ signs and integers
 
     def sign(self, t: Term) -> Sign:
         """What is known of the sign of a normalised atom or canonical term."""
-        return both_signs(self.signs.get(t, Sign.UNKNOWN), self._sign(t))
+        known = self.signs.get(t)
+        if known is None:
+            return self._sign(t)
+        return known if known is Sign.POS else both_signs(known, self._sign(t))
+
+    def has_sign(self, t: Term, wanted: Sign) -> bool:
+        """Whether a normalised atom or canonical term has that sign, or is positive, for sure."""
+        mark = len(self.used)
+        if self.sign(t) in (wanted, Sign.POS):
+            return True
+        self.forget(mark)
+        return False
 
     def sign_of(self, t: Term) -> Sign:
         """The sign of any term, whose powers and products may say more than its normal form."""
+        mark = len(self.used)
         known = self.sign(self.term(t))
         if t.op == "pow" and known is not Sign.POS:
-            return both_signs(known, _sign_of_power(self.sign_of(t.children[0]), t.data))
-        if t.op == "mul" and known is not Sign.POS:
-            return both_signs(known, _sign_of_product([self.sign_of(c) for c in t.children]))
+            known = both_signs(known, _sign_of_power(self.sign_of(t.children[0]), t.data))
+        elif t.op == "mul" and known is not Sign.POS:
+            known = both_signs(known, _sign_of_product([self.sign_of(c) for c in t.children]))
+        if known is Sign.UNKNOWN:
+            self.forget(mark)
         return known
+
+    def term_has_sign(self, t: Term, wanted: Sign) -> bool:
+        """Whether any term is known to have that sign, or to be positive."""
+        mark = len(self.used)
+        if self.sign_of(t) in (wanted, Sign.POS):
+            return True
+        self.forget(mark)
+        return False
 
     def _sign(self, t: Term) -> Sign:
         match t.op:
@@ -870,6 +986,14 @@ class Normaliser:
                 )
             case "delta":
                 return Sign.NONNEG
+        mark = len(self.used)
+        known = self._sign_by_parts(t)
+        if known is Sign.UNKNOWN:
+            self.forget(mark)
+        return known
+
+    def _sign_by_parts(self, t: Term) -> Sign:
+        match t.op:
             case "add":
                 return _sign_of_total([self.sign(c) for c in t.children])
             case "mul":
@@ -889,62 +1013,79 @@ class Normaliser:
         s = self.sign(self.term(T.instantiate(t.children[1], (i,))))
         if s < Sign.NONNEG:
             return Sign.UNKNOWN
-        return Sign.POS if s is Sign.POS and self.sign(size) is Sign.POS else Sign.NONNEG
+        return Sign.POS if s is Sign.POS and self.has_sign(size, Sign.POS) else Sign.NONNEG
 
     def _sign_of_function(self, t: Term) -> Sign:
-        match t.data:
+        known = self._sign_of_value(t.data, t.children)
+        if known is not Sign.UNKNOWN:
+            self._apply(_SIGN_LAWS[t.data])
+        return known
+
+    def _sign_of_value(self, name: str, args: tuple[Term, ...]) -> Sign:
+        match name:
             case "pi" | "exp":
                 return Sign.POS
             case "sqrt":
-                return Sign.POS if self.sign(t.children[0]) is Sign.POS else Sign.NONNEG
+                return Sign.POS if self.has_sign(args[0], Sign.POS) else Sign.NONNEG
             case "abs":
-                nonzero = self.sign(t.children[0]) in (Sign.POS, Sign.NONZERO)
-                return Sign.POS if nonzero else Sign.NONNEG
+                return Sign.POS if self.has_sign(args[0], Sign.NONZERO) else Sign.NONNEG
             case "floor":
-                known = self.sign(t.children[0]) >= Sign.NONNEG
+                known = self.has_sign(args[0], Sign.NONNEG)
                 return Sign.NONNEG if known else Sign.UNKNOWN
-            case "max":
-                best = max(self.sign(c) for c in t.children)
-                return best if best >= Sign.NONNEG else Sign.UNKNOWN
-            case "min":
-                worst = min(self.sign(c) for c in t.children)
-                return worst if worst >= Sign.NONNEG else Sign.UNKNOWN
-            case "rpow":
-                return Sign.POS if self.sign(t.children[0]) is Sign.POS else Sign.UNKNOWN
-            case _:
+            case "max" | "min":
+                enough = any if name == "max" else all
+                for least in (Sign.POS, Sign.NONNEG):
+                    if enough(self.has_sign(c, least) for c in args):
+                        return least
+                return Sign.UNKNOWN
+            case _:  # a real power of a positive number is an exponential here
                 return Sign.UNKNOWN
 
     def is_int(self, t: Term) -> bool:
         """Whether `t` is known to be an integer."""
-        return all(
-            c.denominator == 1 and self._int_monomial(m) for m, c in self.poly(t).items()
-        ) or (self.term(t) in self.integers)
+        mark = len(self.used)
+        p = self.poly(t)
+        if all(c.denominator == 1 and self._int_monomial(m) for m, c in p.items()):
+            return True
+        self.forget(mark)
+        if self.term(t) in self.integers:
+            return True
+        self.forget(mark)
+        return False
 
     def _int_monomial(self, m: Monomial) -> bool:
         if monomial_term(m, ONE) in self.integers:
             return True
+        mark = len(self.used)
         m = self.opened(m)
-        return all(e >= 0 and self._int_atom(t) for t, e in m.factors)
+        if all(e >= 0 and self._int_atom(t) for t, e in m.factors):
+            return True
+        self.forget(mark)
+        return False
 
     def _int_atom(self, t: Term) -> bool:
         if t in self.integers or t.op == "delta":
             return True
         if t.op == "var":
             return bool(t.data[1] != "real")
-        if t.op == "fn":
-            return t.data == "floor" or (
-                t.data in ("max", "min", "abs") and all(self.is_int(c) for c in t.children)
-            )
-        return False
+        if t.op != "fn":
+            return False
+        if t.data != "floor" and not (
+            t.data in ("max", "min", "abs") and all(self.is_int(c) for c in t.children)
+        ):
+            return False
+        self._apply("floor-integer" if t.data == "floor" else "integer-value")
+        return True
 
     def nonneg(self, p: Poly, sense: int = 1) -> bool:
         """Whether ``sense * p >= 0`` is known, with i <= n - 1 for an index i of range n."""
         p = scaled(p, sense)
         if self._coefficients_nonneg(p) or self.signs.get(to_term(unit_lead(p)), 0) >= Sign.NONNEG:
             return True
-        symbols = {t for m in p if not m.indices for t, _ in m.factors if t.op == "var"}
+        found = {t for m in p if not m.indices for t, _ in m.factors if t.op == "var"}
+        symbols = sorted(found, key=lambda s: s.key)  # what is used must not depend on chance
         bounds: dict[Term, list[Term]] = {n: [T.ONE] for n in symbols if n.data[1] == "dim"}
-        for i in sorted(symbols, key=lambda s: s.key):
+        for i in symbols:
             if i.data[1] == "fin" and i.children[0] in bounds:
                 bounds[i.children[0]].append(T.add(i, T.ONE))
         if not bounds or len(bounds) > 4:
@@ -972,15 +1113,23 @@ class Normaliser:
         return out
 
     def _coefficients_nonneg(self, p: Poly) -> bool:
-        return all(c > 0 and self.sign(monomial_term(m, ONE)) >= Sign.NONNEG for m, c in p.items())
+        mark = len(self.used)
+        if all(c > 0 and self.has_sign(monomial_term(m, ONE), Sign.NONNEG) for m, c in p.items()):
+            return True
+        self.forget(mark)
+        return False
 
     def in_range(self, k: Term, size: Term) -> bool:
         """Whether 0 <= k <= size - 1 and k is an integer is known."""
         if k.op == "var" and k.data[1] == "fin" and self.same(k.children[0], size):
             return True
+        mark = len(self.used)
         p = self.poly(k)
         room = plus(plus(self.poly(size), constant(1), -1), p, -1)
-        return self.is_int(k) and self.nonneg(p) and self.nonneg(room)
+        if self.is_int(k) and self.nonneg(p) and self.nonneg(room):
+            return True
+        self.forget(mark)
+        return False
 
 
 def _check_power(p: Poly, e: int) -> None:

@@ -18,7 +18,7 @@ from typing import Any, Final
 from derive.kernel import terms as T
 from derive.kernel.axioms import AXIOMS
 from derive.kernel.calculus import differentiate
-from derive.kernel.domain import obligations
+from derive.kernel.domain import laws_of_obligations, obligations
 from derive.kernel.normal import (
     Normaliser,
     Poly,
@@ -107,9 +107,12 @@ def infer(rule: str, premises: Sequence[Theorem] = (), *args: Any) -> Theorem:
         made = step(given, *args)
     except (TypeError, AttributeError, LookupError, ValueError, ArithmeticError) as error:
         raise Refused(rule, f"the arguments do not fit: {error}") from error
+    own = made.axioms
     for formula in (made.formula, *made.hypotheses):
-        _check_formula(rule, formula)
-    axioms = made.axioms.union(*(p.axioms for p in given))
+        laws = _check_formula(rule, formula)
+        if laws:
+            own |= laws
+    axioms = own.union(*(p.axioms for p in given))
     theorem = Theorem(made.hypotheses, made.formula, axioms, rule, given, args, _MINT)
     return _MADE.setdefault((rule, given, args), theorem)
 
@@ -129,49 +132,60 @@ def _terms_in(args: Iterable[Any]) -> Iterator[Term]:
             raise KernelError(f"{a!r} is not an argument of a rule")
 
 
+_NO_LAWS: Final[frozenset[str]] = frozenset()
+
+
 @cache
-def _why_not(formula: Term) -> str | None:
-    """What keeps a formula from standing in a theorem.
+def _standing(formula: Term) -> tuple[str | None, frozenset[str]]:
+    """What keeps a formula from standing in a theorem, and the evaluations used to tell.
 
     Free indices have to range over a set that is not empty, or a theorem about them would say
     something about sizes; and a random quantity stands inside an expectation only, since a
     theorem holds for every value of its free symbols and an outcome is not one of them.
     """
     if type(formula) is not Term or not T.is_formula(formula) or formula.loose:
-        return "is not a closed formula"
+        return "is not a closed formula", _NO_LAWS
     if T.is_random(formula):
-        return "has a random quantity outside an expectation"
+        return "has a random quantity outside an expectation", _NO_LAWS
     if T.is_reserved(formula):
-        return "uses a reserved name"
+        return "uses a reserved name", _NO_LAWS
+    laws = _NO_LAWS
     for s in T.free_symbols(formula):
-        why = _why_no_index(s)
+        why, more = _index(s)
         if why is not None:
-            return f"has {why}"
-    return None
+            return f"has {why}", _NO_LAWS
+        laws |= more
+    return None, laws
 
 
 @cache
-def _why_no_index(s: Term | str) -> str | None:
-    """What keeps a symbol from standing for a number of its range; None if it is no index."""
+def _index(s: Term | str) -> tuple[str | None, frozenset[str]]:
+    """What keeps a symbol from standing for a number of its range, if it is an index.
+
+    Also the evaluations by which the range is known not to be empty.
+    """
     if isinstance(s, str) or s.data[1] != "fin":
-        return None
+        return None, _NO_LAWS
     size, norm = s.children[0], Normaliser()
     if T.is_random(size):
-        return f"the free index {s} of random range {size}"
-    if norm.sign(norm.term(size)) is not Sign.POS:
-        return f"the free index {s}, whose range {size} may be empty"
-    return None
+        return f"the free index {s} of random range {size}", _NO_LAWS
+    if not norm.has_sign(norm.term(size), Sign.POS):
+        return f"the free index {s}, whose range {size} may be empty", _NO_LAWS
+    return None, frozenset(norm.used)
 
 
 def _check_indices_exist(
-    rule: str, parts: Iterable[Term | Lam], summed: tuple[Term, ...] = ()
+    rule: str, parts: Iterable[Term | Lam], norm: Normaliser, summed: tuple[Term, ...] = ()
 ) -> None:
     """Nothing follows from what holds at an index of an empty range, unless it is summed over."""
     for part in parts:
         for s in T.free_symbols(part.body if isinstance(part, Lam) else part):
-            why = None if s in summed else _why_no_index(s)
+            if s in summed:
+                continue
+            why, laws = _index(s)
             if why is not None:
                 raise Refused(rule, f"{part} has {why}")
+            norm.record(laws)
 
 
 def check_statement(formula: Term) -> None:
@@ -179,10 +193,12 @@ def check_statement(formula: Term) -> None:
     _check_formula("statement", formula)
 
 
-def _check_formula(rule: str, formula: Term) -> None:
-    why = _why_not(formula)
+def _check_formula(rule: str, formula: Term) -> frozenset[str]:
+    """Check that a formula may stand in a theorem; the evaluations used to tell."""
+    why, laws = _standing(formula)
     if why is not None:
         raise Refused(rule, f"{formula} {why}")
+    return laws
 
 
 def _all_hypotheses(premises: Iterable[Theorem]) -> frozenset[Term]:
@@ -268,7 +284,7 @@ def _instance(
     rule: str, q: Term, value: Term | Lam, norm: Normaliser, summed: tuple[Term, ...] = ()
 ) -> Term:
     """The body of the quantified formula `q` at `value`, which may mention the summed indices."""
-    _check_indices_exist(rule, [value], summed)
+    _check_indices_exist(rule, [value], norm, summed)
     size = q.children[0] if q.data[0] == "fin" else None
     check_member(rule, value, q.data, size, norm)
     return T.instantiate(q.children[-1], (value,))
@@ -531,7 +547,7 @@ def _check_indices(rule: str, premises: Sequence[Theorem], items: tuple[Item, ..
 
 def _item_value(rule: str, premises: Sequence[Theorem], item: Item, norm: Normaliser,
                 allowed: tuple[str, ...]) -> Term:  # fmt: skip
-    _check_indices_exist(rule, [item.cofactor, *item.indices], item.indices)
+    _check_indices_exist(rule, [item.cofactor, *item.indices], norm, item.indices)
     factors = [item.cofactor]
     for number, values in item.uses:
         if number < 0:
@@ -575,27 +591,29 @@ def _order(
     strict = False
     for item in items:
         value = _item_value("order", premises[:count], item, norm, ("eq", "le", "lt"))
-        strict = _check_item(premises, item, norm) or strict
+        strict = _check_item(premises, item, norm, strict=goal.op == "lt") or strict
         rest = plus(rest, norm.poly(value), -1)
-    known = _known_sign(norm, rest)
-    if known < Sign.NONNEG or (goal.op == "lt" and not (strict or known is Sign.POS)):
+    if not _has_sign(norm, rest, Sign.POS if goal.op == "lt" and not strict else Sign.NONNEG):
         raise Refused("order", f"{goal}: {_poly_text(rest)} is left over")
     return Conclusion(_all_hypotheses(premises), goal, frozenset(norm.used))
 
 
-def _check_item(premises: Sequence[Theorem], item: Item, norm: Normaliser) -> bool:
-    """Check the sign of an item's cofactor; tell whether the item is positive."""
+def _check_item(premises: Sequence[Theorem], item: Item, norm: Normaliser, *, strict: bool) -> bool:
+    """Check the sign of an item's cofactor; tell whether the item is positive, if that matters."""
     kinds = [
         _open_premise("order", premises[n], values, norm, item.indices).op
         for n, values in item.uses
     ]
     if kinds == ["eq"]:
         return False
-    sign = norm.sign_of(item.cofactor)
-    if "eq" in kinds or sign < Sign.NONNEG:
+    if "eq" in kinds or not norm.term_has_sign(item.cofactor, Sign.NONNEG):
         raise Refused("order", f"the cofactor {item.cofactor} is not known to be non-negative")
-    sizes = all(norm.sign(norm.term(i.children[0])) is Sign.POS for i in item.indices)
-    return sign is Sign.POS and sizes and all(k == "lt" for k in kinds)
+    return (
+        strict
+        and all(k == "lt" for k in kinds)
+        and norm.term_has_sign(item.cofactor, Sign.POS)
+        and all(norm.has_sign(norm.term(i.children[0]), Sign.POS) for i in item.indices)
+    )
 
 
 def _known_sign(norm: Normaliser, p: Poly) -> Sign:
@@ -734,25 +752,27 @@ def _block_forall(premises: Sequence[Theorem], goal: Term, columns: int) -> Conc
     rows, *rest = q.children[0].children
     if rest != [T.num(columns)] or len(premises) != columns:
         raise Refused("block-forall", f"{goal} does not range over {columns} columns")
-    check_member("block-forall", rows, ("nat", 0), None, Normaliser())
+    norm = Normaliser()
+    check_member("block-forall", rows, ("nat", 0), None, norm)
     i = T.var("%i", "fin", rows)
     for c, p in enumerate(premises):
         position = T.add(T.mul(i, T.num(columns)), T.num(c))
         if p.conclusion is not T.forall(i, T.instantiate(q.children[1], (position,))):
             raise Refused("block-forall", f"{p.conclusion} is not the case of column {c}")
-    return Conclusion(_all_hypotheses(premises), goal)
+    return Conclusion(_all_hypotheses(premises), goal, frozenset(norm.used))
 
 
 def _finite_forall(premises: Sequence[Theorem], goal: Term) -> Conclusion:
     """From p(0), ..., p(k - 1): for all i < k: p(i), for a literal k."""
     q = _expect("finite-forall", goal, "forall")
-    size = literal(Normaliser().poly(q.children[0])) if q.data == ("fin", 0) else None
+    norm = Normaliser()
+    size = literal(norm.poly(q.children[0])) if q.data == ("fin", 0) else None
     if size is None or size != len(premises):
         raise Refused("finite-forall", f"{len(premises)} cases for {goal}")
     for k, p in enumerate(premises):
         if p.conclusion is not T.instantiate(q.children[1], (T.num(k),)):
             raise Refused("finite-forall", f"{p.conclusion} is not case {k}")
-    return Conclusion(_all_hypotheses(premises), goal)
+    return Conclusion(_all_hypotheses(premises), goal, frozenset(norm.used))
 
 
 # ---------------------------------------------------------------------------- calculus
@@ -766,13 +786,13 @@ def _derivative(premises: Sequence[Theorem], dims: tuple[Term, ...], function: T
     prove the conditions that `differentiate` lists: differentiability of function symbols at
     their arguments, and signs for inverses, logarithms and roots.
     """
-    value, conditions = differentiate(dims, function, point)
+    value, conditions, laws = differentiate(dims, function, point)
     proved = {p.conclusion for p in premises}
     missing = [c for c in conditions if c not in proved]
     if missing:
         raise Refused("derivative", f"not known: {', '.join(map(T.show, missing))}")
     goal = T.grad(dims, function, point, value)
-    return Conclusion(_all_hypotheses(premises), goal, frozenset(["derivative-table"]))
+    return Conclusion(_all_hypotheses(premises), goal, laws | {"derivative-table"})
 
 
 def _gradient_value(premises: Sequence[Theorem], value: Term) -> Conclusion:
@@ -805,7 +825,8 @@ def _gradient_function(premises: Sequence[Theorem], function: Term) -> Conclusio
     missing = [o for o in obligations(wanted) if o not in proved]
     if missing:
         raise Refused("gradient-function", f"not known: {', '.join(map(T.show, missing))}")
-    return Conclusion(_all_hypotheses(premises), T.grad(dims, function, point, value))
+    goal = T.grad(dims, function, point, value)
+    return Conclusion(_all_hypotheses(premises), goal, laws_of_obligations(wanted))
 
 
 def _gradient_unique(premises: Sequence[Theorem]) -> Conclusion:
@@ -854,6 +875,14 @@ def _decide(premises: Sequence[Theorem], goal: Term) -> Conclusion:
 
 def evaluate(p: Term, norm: Normaliser) -> bool | None:
     """The truth of a formula as far as exact evaluation tells, None if it does not."""
+    mark = len(norm.used)
+    known = _evaluate(p, norm)
+    if known is None:
+        norm.forget(mark)
+    return known
+
+
+def _evaluate(p: Term, norm: Normaliser) -> bool | None:
     match p.op:
         case "eq" | "le" | "lt":
             return _evaluate_relation(p, norm)
@@ -899,15 +928,20 @@ def _any(parts: Iterable[bool | None]) -> bool | None:
 def _evaluate_relation(p: Term, norm: Normaliser) -> bool | None:
     a, b = p.children
     difference = plus(norm.poly(b), norm.poly(a), -1)
-    up = _known_sign(norm, difference)
-    down = _known_sign(norm, plus({}, difference, -1))
+    opposite = plus({}, difference, -1)
     if p.op == "eq":
         if not difference:
             return True
-        return False if {Sign.POS, Sign.NONZERO} & {up, down} else None
-    if p.op == "le":
-        return True if up >= Sign.NONNEG else False if down is Sign.POS else None
-    return True if up is Sign.POS else False if down >= Sign.NONNEG else None
+        known = _has_sign(norm, difference, Sign.NONZERO) or _has_sign(norm, opposite, Sign.NONZERO)
+        return False if known else None
+    yes, no = (Sign.NONNEG, Sign.POS) if p.op == "le" else (Sign.POS, Sign.NONNEG)
+    if _has_sign(norm, difference, yes):
+        return True
+    return False if _has_sign(norm, opposite, no) else None
+
+
+def _has_sign(norm: Normaliser, p: Poly, wanted: Sign) -> bool:
+    return _known_sign(norm, p) in (wanted, Sign.POS)
 
 
 RULES: Final[dict[str, Rule]] = {

@@ -87,7 +87,7 @@ def test_what_is_assumed():
     calculus = {n for n, names in axioms.items() if "derivative-table" in names}
     assert calculus == {"gradient-values", "gradient-queries", "gradient-keys"}
     assert {n for n, names in axioms.items() if "exp-increasing" in names} == {"doubling"}
-    assert axioms["equivariance"] == set()
+    assert axioms["equivariance"] == {"exp-sign"}  # the sum of weights is not 0
 
 
 # ---------------------------------------------------------------------- mutants

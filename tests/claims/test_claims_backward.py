@@ -139,7 +139,7 @@ def test_what_the_table_finds_is_what_the_implementation_returns(name: str) -> N
     given = [(converter.formula(h.formula), isinstance(h, common.Notation)) for h in claim.given]
     goal = converter.formula(claim.statement)
     sizes, (function, point) = goal.children[: goal.data], goal.children[goal.data : goal.data + 2]
-    found, _ = differentiate(sizes, function, point)
+    found, _, _ = differentiate(sizes, function, point)
     for case in small_cases(claim):
         at = Evaluation(common.named(case.values))
         for formula, defines in given:

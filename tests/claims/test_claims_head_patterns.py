@@ -115,7 +115,9 @@ def test_verdicts_other_than_proved():
 def test_what_is_assumed():
     used = set().union(*({x.name for x in settle(y).result.axioms} for y in BY_NAME.values()))
     assert used == {
-        "derivative-table", "exp-add", "exp-log", "inverse", "log-exp", "sqrt-square"
+        "derivative-table", "exp-add", "exp-log", "exp-sign", "exp-zero", "floor-shift",
+        "floor-unit", "inverse", "log-exp", "remainder", "sqrt-rational", "sqrt-sign",
+        "sqrt-square",
     }  # fmt: skip
 
 

@@ -78,9 +78,11 @@ def test_the_conditions_are_needed():
 
 def test_only_rounding_is_assumed():
     axioms = {n: {a.name for a in settle(x).result.axioms} for n, x in BY_NAME.items()}
-    rounding = {"floor-lower", "floor-upper"}
-    assert {n for n, a in axioms.items() if a} == {"positions-reached", "remainder"}
-    assert all(a <= rounding for a in axioms.values())
+    bounds = {"floor-lower", "floor-upper"}
+    assert {n for n, a in axioms.items() if bounds & a} == {"positions-reached", "remainder"}
+    rounding = {"floor-shift", "floor-unit", "floor-integer", "floor-sign", "remainder"}
+    assert all(a <= bounds | rounding for a in axioms.values())
+    assert axioms["whole-number"] == axioms["exists-iff"] == set()
 
 
 # ---------------------------------------------------------------------- mutants

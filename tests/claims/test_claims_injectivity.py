@@ -139,7 +139,7 @@ def test_the_lemmas_assume_nothing():
         far_out.some_direction(p, far_out.ENOUGH), far_out.needs_two_for_each(p),
     ):  # fmt: skip
         assert not theorem.hypotheses
-        assert theorem.axioms <= {"inverse", "max-left"}
+        assert theorem.axioms <= {"inverse", "max-left", "extremum-order", "extremum-value"}
 
 
 def test_the_layer_of_the_lemmas_is_the_one_of_the_claim():

@@ -141,10 +141,13 @@ def axioms(name):
 
 
 def test_what_is_assumed():
-    assert axioms("rotation") == {"sin-add", "cos-add"}
-    assert axioms("linear-shift") == {"sin-add", "cos-add"}
-    assert axioms("norm") == {"pythagoras"}
-    assert axioms("components") == {"real-power", "exp-add"}
+    frequency = {"real-power", "exp-sign"}  # 10000^(2i/d) is not 0
+    assert axioms("rotation") == {"sin-add", "cos-add"} | frequency
+    assert axioms("norm") == {"pythagoras"} | frequency
+    halves = {"remainder", "floor-shift", "floor-unit"}  # a position in the row is 2i or 2i + 1
+    assert axioms("linear-shift") == {"sin-add", "cos-add"} | frequency | halves
+    assert axioms("components") == {"exp-add"} | frequency | halves
+    assert axioms("composition") == {"sin-add", "cos-add"}
     assert {"cos-one", "pi-irrational"} < axioms("unique")
     assert {"det-product", "det-transpose", "det-identity"} < axioms("determinant")
     irrational = {n for n in BY_NAME if "pi-irrational" in axioms(n)}

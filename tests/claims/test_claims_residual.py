@@ -105,7 +105,7 @@ def test_what_is_assumed():
     assert {n for n, names in axioms.items() if "derivative-table" in names} == calculus
     for name in ("layers", "direct-path", "vanishing", "factor-order", "layer-order"):
         assert axioms[name] == set()
-    assert axioms["no-vanishing"] == {"sqrt-square", "sqrt-product"}
+    assert axioms["no-vanishing"] == {"sqrt-square", "sqrt-product", "sqrt-rational", "sqrt-sign"}
 
 
 @pytest.mark.parametrize("name", BY_NAME)

@@ -302,17 +302,17 @@ def test_show_one_of_our_own(capsys):
 
 
 def test_show_axioms_lists_all_that_is_trusted(capsys):
-    from derive.kernel.axioms import AXIOMS, EVALUATIONS
+    from derive.kernel.axioms import ARITHMETIC, AXIOMS, EVALUATIONS
     from derive.kernel.rules import RULES
 
     assert main(["show", "--axioms"]) == 0
     out = capsys.readouterr().out
     names = re.findall(r"^  ([a-z]\S*)  ", out, re.M)
-    assert names == [*RULES, *AXIOMS, *EVALUATIONS]
+    assert names == [*RULES, *AXIOMS, *EVALUATIONS, *ARITHMETIC]
     flat = " ".join(out.split())
     for rule in RULES.values():
         assert " ".join(rule.__doc__.split("\n")[0].split()) in flat
-    for fact in (*AXIOMS.values(), *EVALUATIONS.values()):
+    for fact in (*AXIOMS.values(), *EVALUATIONS.values(), *ARITHMETIC.values()):
         assert f"({fact.citation})" in flat
     assert "if x ≥ 0" in flat
     assert max(map(len, out.splitlines())) <= 80

@@ -9,7 +9,7 @@ from exact_evaluation import MP, World, function
 from kernel_symbols import ONE, RX, TWO, ZERO, B, K, N, X, Y, axiom, refused
 
 from derive.kernel import terms as T
-from derive.kernel.axioms import AXIOMS, EVALUATIONS
+from derive.kernel.axioms import ARITHMETIC, AXIOMS, EVALUATIONS
 from derive.kernel.terms import Term
 
 HALF = T.num(Fraction(1, 2))
@@ -39,8 +39,17 @@ def test_the_lists_are_closed() -> None:
         "pythagoras", "sin-add", "sin-lower", "sin-upper",
     ]  # fmt: skip
     assert sorted(EVALUATIONS) == [
-        "abs-square", "derivative-table", "exp-add", "exp-log", "expectation-linearity", "log-exp",
-        "real-power", "sqrt-product", "sqrt-square", "trig-parity", "trig-pi",
+        "abs-product", "abs-sign", "abs-square", "abs-value", "derivative-table", "exp-add",
+        "exp-log", "exp-sign", "exp-zero", "expectation-linearity", "extremum-order",
+        "extremum-sign", "extremum-value", "floor-integer", "floor-shift", "floor-sign",
+        "floor-unit", "integer-power", "integer-value", "log-exp", "log-one", "pi-sign",
+        "real-power", "remainder", "sqrt-product", "sqrt-rational", "sqrt-sign", "sqrt-square",
+        "trig-parity", "trig-pi",
+    ]  # fmt: skip
+    assert sorted(ARITHMETIC) == [
+        "congruence", "delta-replace", "delta-scale", "delta-sum", "delta-value", "integers",
+        "inverse-power", "inverse-product", "ranges", "ring", "signs", "strict-signs",
+        "sum-constant", "sum-exchange", "sum-linear", "sum-literal", "sum-product",
     ]  # fmt: skip
 
 
