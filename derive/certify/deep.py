@@ -41,10 +41,15 @@ class Symbols:
     """Numbers for free symbols: variables by node, heads by name and shape."""
 
     def __init__(self) -> None:
-        self.known: dict[Term | Head, int] = {}
+        self.named: list[Term | Head] = []
+        self._numbers: dict[Term | Head, int] = {}
 
     def of(self, symbol: Term | Head) -> int:
-        return self.known.setdefault(symbol, len(self.known))
+        found = self._numbers.get(symbol)
+        if found is None:
+            found = self._numbers[symbol] = len(self.named)
+            self.named.append(symbol)
+        return found
 
 
 class Deep:

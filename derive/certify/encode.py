@@ -1,33 +1,24 @@
-"""Proof logs as the text that ``coq/Run.v`` replays: numbers in printable characters."""
+"""Proof logs of the kernel as steps that ``coq/Run.v`` replays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final
 
-from derive.certify.deep import ZERO, Deep, Node, Symbols, Unsupported, node, value
+from derive.certify.deep import KINDS, ZERO, Deep, Node, Symbols, Unsupported, node, value
+from derive.certify.packed import END, Part, Writer
 from derive.kernel import terms as T
 from derive.kernel.log import read_argument, read_terms
 from derive.kernel.rules import Item
 from derive.kernel.terms import Head, Lam, Term
 
-_TERMS: Final = (
-    "Num", "Pi", "Free", "Bound", "Add", "Mul", "Opp", "Inv", "Pow", "Fn", "Max", "Min", "RPow",
-    "Delta", "TSum", "TProd", "Exp_", "Val", "HFree", "HBound", "Ap", "ApV", "Lam",
-    "TDet",
-)  # fmt: skip
-_FORMULAS: Final = (
-    "FEq", "FLe", "FLt", "FInt", "FTrue", "FFalse", "FAnd", "FOr", "FNot", "FImp", "FAll", "FEx",
-    "FGrad1", "FGrad2", "FGrad3", "FGrad4",
-)  # fmt: skip
 _RULES: Final = (
-    "assume", "conj", "conjunct", "discharge", "modus-ponens", "generalise", "specialise",
+    "assume", "conj", "conjunct", "discharge", "modus-ponens", "specialise",
     "witness", "choose", "cases", "disjunct", "excluded-middle", "contradiction", "deny",
     "not-implies", "not-forall", "not-conj", "induction", "axiom", "linear-combination", "order",
     "antisymmetry", "dichotomy", "apart", "not-le", "integer-gap", "integer", "leibniz",
-    "extensionality", "unroll", "block-sum", "block-forall", "finite-forall", "decide", "restate",
+    "extensionality", "unroll", "block-sum", "block-forall", "finite-forall", "decide",
     "derivative", "gradient-value", "gradient-function", "gradient-unique",
 )  # fmt: skip
 _AXIOMS: Final = (
@@ -36,90 +27,8 @@ _AXIOMS: Final = (
     "floor-lower", "floor-upper", "sin-upper", "sin-lower", "pi-irrational",
     "det-product", "det-transpose", "det-identity",
 )  # fmt: skip
-_CODE: Final = {
-    **{name: k for k, name in enumerate(_TERMS)},
-    **{name: 30 + k for k, name in enumerate(_FORMULAS)},
-    **{name: 50 + k for k, name in enumerate(_RULES)},
-    "close": 47,
-    "plain-linear-combination": 48,
-    "plain-order": 49,
-}
-_END: Final = 46
-_RANGES: Final = {"QNum": 0, "QTen": 1, "QFun": 2, "QRan": 3}
-
-
-def text(numbers: Sequence[int]) -> str:
-    """Digits of base 12 from the character after "~" downwards, then one of base 80."""
-    return "".join(map(_characters, numbers))
-
-
-@cache
-def _characters(n: int) -> str:
-    n, low = divmod(n, 80)
-    out = chr(35 + low)
-    while n:
-        n, digit = divmod(n, 12)
-        out = chr(115 + digit) + out
-    return out
-
-
-class Writer:
-    """The numbers of several logs, which share their terms and formulas.
-
-    A reference to a node is -1 minus its place until it is written; then it is counted back from
-    the latest.
-    """
-
-    def __init__(self) -> None:
-        self.numbers: list[int] = []
-        self._places: dict[int, int] = {}
-        self.theorems = 0
-        self.logs = 0
-
-    def node(self, n: Node) -> int:
-        """The reference of a term or formula; what is new is written, its parts first."""
-        place = self._places.get(id(n))
-        if place is None:
-            place = self._new(n)
-        return -1 - place
-
-    term = formula = node
-
-    def _new(self, n: Node) -> int:
-        op, *data = n
-        code = _CODE[op]
-        if op == "Num":
-            parts = [code, *self.integer(data[0]), data[1] - 1]
-        elif op in ("FAll", "FEx"):
-            (kind, k), size, body = data
-            parts = [code, _RANGES[kind], k, self.node(size), self.node(body)]
-        else:
-            parts = [code, *[self.node(d) if type(d) is tuple else int(d) for d in data]]
-        self.write(parts)
-        place = self._places[id(n)] = len(self._places)
-        return place
-
-    def write(self, parts: Iterable[int]) -> None:
-        made = len(self._places)
-        self.numbers += [n if n >= 0 else made + n for n in parts]
-
-    def integer(self, k: int) -> list[int]:
-        return [int(k < 0), abs(k)]
-
-    def theorem(self, k: int) -> int:
-        return self.theorems - 1 - k
-
-    def step(self, code: int, parts: Sequence[int]) -> int:
-        """Write a step, and the number of its theorem."""
-        self.write((code, *parts))
-        self.theorems += 1
-        return self.theorems - 1
-
-    def end(self) -> None:
-        """End a log: what follows are the theorems of another."""
-        self.write([_END])
-        self.theorems = 0
-        self.logs += 1
+_MORE: Final = ("close", "plain-linear-combination", "plain-order")
+_CODE: Final = {name: k for k, name in enumerate(_RULES + _MORE, END + 1)}
 
 
 @dataclass(frozen=True)
@@ -164,7 +73,7 @@ def _place(s: Term | Head) -> tuple[Any, ...]:
     if isinstance(s, Term):
         order = ("dim", "nat", "int", "real", "fin").index(s.data[1])
         return (0, s.data[2], order, s.data[0])
-    return (1, s.random, bool(s.arities), str(s.head), s.scalars, s.derivatives)
+    return (1, s.random, bool(s.arities), -s.scalars, str(s.head), s.derivatives)
 
 
 def _free(deep: Deep, s: Term | Head) -> Free:
@@ -172,7 +81,7 @@ def _free(deep: Deep, s: Term | Head) -> Free:
         size = deep(s.children[0]) if s.children else ZERO
         if s.data[2]:
             return Free(s, ("QRan", 0), ZERO)
-        return Free(s, ("QNum", _kind(s)), size)
+        return Free(s, ("QNum", KINDS[s.data[1]]), size)
     if s.random:
         if s.arities:
             raise Unsupported("a random function of vectors")
@@ -182,10 +91,6 @@ def _free(deep: Deep, s: Term | Head) -> Free:
             raise Unsupported("a function of several vectors")
         return Free(s, ("QFun", s.scalars), ZERO)
     return Free(s, ("QTen", s.scalars), ZERO)
-
-
-def _kind(v: Term) -> int:
-    return ("real", "int", "nat", "dim", "fin").index(v.data[1])
 
 
 @dataclass(frozen=True)
@@ -241,10 +146,10 @@ class Log:
 
     def encoded(self) -> str:
         """The whole proof as the only one of a text."""
-        w = Writer()
+        w = Writer(self.symbols)
         self.encode(w)
         w.end()
-        return text(w.numbers)
+        return w.text()
 
     def _grouped(self, roots: Sequence[Term]) -> list[Stated]:
         """What the conditions that are stated together need; under the same indices, as the range
@@ -267,20 +172,16 @@ class Log:
         closed = []
         for stated in (self.statement, *self.conditions):
             at = self._together(w, [(self.deep(r), made[self.deep(r)]) for r in stated.roots])
-            symbols = [n for f in reversed(stated.frees) for n in self.name(w, f)]
-            if symbols:
-                at = w.step(_CODE["close"], [w.theorem(at), len(stated.frees), *symbols])
+            if stated.frees:
+                names = [self.name(w, f) for f in reversed(stated.frees)]
+                at = w.step(_CODE["close"], [w.theorem(at), len(names), *names])
             closed.append(at)
         if len(closed) != 1 or closed[0] != w.theorems - 1:
             w.step(_CODE["conj"], [len(closed), *map(w.theorem, closed)])
 
-    def name(self, w: Writer, f: Free) -> list[int]:
-        """A free symbol, with the number of its indices, and whether it takes a vector."""
-        (kind, k), x = f.range, self.symbols.of(f.symbol)
-        if kind == "QNum":
-            return [w.term(node("Free", x, k, f.size)), 0]
-        head = w.term(node("HFree", x, kind == "QRan"))
-        return [head, k if kind == "QRan" else 2 * k + (kind == "QFun")]
+    def name(self, w: Writer, f: Free) -> int:
+        """A free symbol, by its place among those of the text."""
+        return w.atom(self.symbols.of(f.symbol), f.size)
 
     def _together(self, w: Writer, proved: Sequence[tuple[Node, int]]) -> int:
         """From theorems for the formulas, one for their conjunction as `_conjunction` forms it."""
@@ -290,13 +191,13 @@ class Log:
             if premise is None or len(members) == 1:
                 parts.append(theorems[id(members[0])])
                 continue
-            assumed = w.step(_CODE["assume"], [w.formula(premise)])
+            assumed = w.step(_CODE["assume"], [premise])
             inner = []
             for p in members:
                 both = [w.theorem(theorems[id(p)]), w.theorem(assumed)]
                 inner.append((p[2], w.step(_CODE["modus-ponens"], both)))
             k = self._together(w, inner)
-            parts.append(w.step(_CODE["discharge"], [w.theorem(k), w.formula(premise)]))
+            parts.append(w.step(_CODE["discharge"], [w.theorem(k), premise]))
         if len(parts) == 1:
             return parts[0]
         return w.step(_CODE["conj"], [len(parts), *map(w.theorem, parts)])
@@ -305,11 +206,11 @@ class Log:
         rule, premises = step["rule"], step["premises"]
         args = [read_argument(a, self.terms) for a in step["args"]]
         conclusion = self.terms[step["conclusion"]]
-        w.step(*_Arguments(self, w, premises, args, conclusion, rule).numbers())
+        w.step(*_Arguments(self, w, premises, args, conclusion, rule).parts())
 
 
 class _Arguments:
-    """The numbers of one step behind its code."""
+    """What stands behind the code of a step."""
 
     def __init__(
         self, log: Log, w: Writer, premises: list[int], args: list[Any], conclusion: Term, rule: str
@@ -318,12 +219,12 @@ class _Arguments:
         self.conclusion, self.rule = conclusion, rule
         self.form = rule
 
-    def numbers(self) -> tuple[int, list[int]]:
+    def parts(self) -> tuple[int, list[Part]]:
         """The code of the step, and what stands behind it."""
         method = getattr(self, "_" + self.rule.replace("-", "_"), None)
         if method is None:
             raise Unsupported(f"the rule {self.rule!r} has no counterpart in Coq yet")
-        parts: list[int] = method()
+        parts: list[Part] = method()
         return _CODE[self.form], parts
 
     # -- parts
@@ -331,7 +232,7 @@ class _Arguments:
     def _p(self, k: int) -> int:
         return self.w.theorem(self.premises[k])
 
-    def _all(self, start: int = 0, end: int | None = None) -> list[int]:
+    def _all(self, start: int = 0, end: int | None = None) -> list[Part]:
         chosen = self.premises[start:end]
         return [len(chosen), *map(self.w.theorem, chosen)]
 
@@ -340,181 +241,174 @@ class _Arguments:
             raise ValueError(f"the rule {self.rule!r} takes {count} arguments")
         return self.args
 
-    def _term(self, t: Term) -> int:
-        return self.w.term(self.log.deep(t))
-
-    def _formula(self, p: Term) -> int:
-        return self.w.formula(self.log.deep(p))
-
-    def _value(self, v: Term | Lam) -> list[int]:
-        code, node = value(self.log.deep, v)
-        return [code, self.w.term(node)]
+    def _value(self, v: Term | Lam) -> list[Part]:
+        return list(value(self.log.deep, v))
 
     def _part_of(self, k: int) -> int:
         return len(self.log._conclusion(self.premises[k]).children)
 
     # -- rules, by name
 
-    def _assume(self) -> list[int]:
-        return [self._formula(self._exactly(1)[0])]
+    def _assume(self) -> list[Part]:
+        return [self.log.deep(self._exactly(1)[0])]
 
-    def _conj(self) -> list[int]:
+    def _conj(self) -> list[Part]:
         return self._all()
 
-    def _conjunct(self) -> list[int]:
+    def _conjunct(self) -> list[Part]:
         return [self._p(0), self._exactly(1)[0], self._part_of(0)]
 
-    def _discharge(self) -> list[int]:
-        return [self._p(0), self._formula(self._exactly(1)[0])]
+    def _discharge(self) -> list[Part]:
+        return [self._p(0), self.log.deep(self._exactly(1)[0])]
 
-    def _modus_ponens(self) -> list[int]:
+    def _modus_ponens(self) -> list[Part]:
         return [self._p(0), self._p(1)]
 
-    def _generalise(self) -> list[int]:
+    def _generalise(self) -> list[Part]:
         (x,) = self._exactly(1)
         self.form = "close"
-        return [self._p(0), 1, *self.log.name(self.w, _free(self.log.deep, x))]
+        return [self._p(0), 1, self.log.name(self.w, _free(self.log.deep, x))]
 
-    def _generalise_tensor(self) -> list[int]:
+    def _generalise_tensor(self) -> list[Part]:
         name, arity = self.args
         self.form = "close"
         head = Free(Head(name, arity), ("QTen", arity), ZERO)
-        return [self._p(0), 1, *self.log.name(self.w, head)]
+        return [self._p(0), 1, self.log.name(self.w, head)]
 
-    def _specialise(self) -> list[int]:
+    def _specialise(self) -> list[Part]:
         return [self._p(0), *self._all(1), *self._value(self._exactly(1)[0])]
 
-    def _witness(self) -> list[int]:
+    def _witness(self) -> list[Part]:
         goal, v = self.args
-        return [self._p(0), *self._all(1), self._formula(goal), *self._value(v)]
+        return [self._p(0), *self._all(1), self.log.deep(goal), *self._value(v)]
 
-    def _choose(self) -> list[int]:
+    def _choose(self) -> list[Part]:
         (x,) = self._exactly(1)
         if isinstance(x, str):
             x = Head(x, self.log._conclusion(self.premises[0]).data[1])
-        return [self._p(0), self._p(1), self.log.symbols.of(x)]
+        return [self._p(0), self._p(1), self.log.name(self.w, _free(self.log.deep, x))]
 
-    def _cases(self) -> list[int]:
+    def _cases(self) -> list[Part]:
         return [self._p(0), *self._all(1)]
 
-    def _disjunct(self) -> list[int]:
+    def _disjunct(self) -> list[Part]:
         goal, i = self.args
-        return [self._p(0), self._formula(goal), i, len(goal.children)]
+        return [self._p(0), self.log.deep(goal), i, len(goal.children)]
 
-    def _excluded_middle(self) -> list[int]:
-        return [self._formula(self._exactly(1)[0])]
+    def _excluded_middle(self) -> list[Part]:
+        return [self.log.deep(self._exactly(1)[0])]
 
-    def _contradiction(self) -> list[int]:
-        return [self._p(0), self._p(1), self._formula(self._exactly(1)[0])]
+    def _contradiction(self) -> list[Part]:
+        return [self._p(0), self._p(1), self.log.deep(self._exactly(1)[0])]
 
-    def _deny(self) -> list[int]:
-        return [self._p(0), self._formula(self._exactly(1)[0])]
+    def _deny(self) -> list[Part]:
+        return [self._p(0), self.log.deep(self._exactly(1)[0])]
 
-    def _not_implies(self) -> list[int]:
+    def _not_implies(self) -> list[Part]:
         return [self._p(0), self._p(1)]
 
-    def _not_forall(self) -> list[int]:
+    def _not_forall(self) -> list[Part]:
         goal, v = self.args
-        return [self._p(0), *self._all(1), self._formula(goal), *self._value(v)]
+        return [self._p(0), *self._all(1), self.log.deep(goal), *self._value(v)]
 
-    def _not_conj(self) -> list[int]:
+    def _not_conj(self) -> list[Part]:
         goal, i = self.args
-        return [self._p(0), self._formula(goal), i, len(goal.children[0].children)]
+        return [self._p(0), self.log.deep(goal), i, len(goal.children[0].children)]
 
-    def _induction(self) -> list[int]:
+    def _induction(self) -> list[Part]:
         return [self._p(0), self._p(1)]
 
-    def _axiom(self) -> list[int]:
+    def _axiom(self) -> list[Part]:
         name, *args = self.args
         if name not in _AXIOMS:
             raise Unsupported(f"the axiom {name!r} is not proved in Coq")
-        return [_AXIOMS.index(name), len(args), *map(self._term, args)]
+        return [_AXIOMS.index(name), len(args), *map(self.log.deep, args)]
 
-    def _linear_combination(self) -> list[int]:
+    def _linear_combination(self) -> list[Part]:
         goal, count, items = self.args
         if count == len(self.premises) and _plain(items):
             self.form = f"plain-{self.rule}"
-            cofactors = [self._term(item.cofactor) for item in items]
-            return [*self._all(), self._formula(goal), len(items), *cofactors]
+            cofactors = [self.log.deep(item.cofactor) for item in items]
+            return [*self._all(), self.log.deep(goal), len(items), *cofactors]
         made = [n for item in items for n in self._item(item)]
-        return [*self._all(0, count), *self._all(count), self._formula(goal), len(items), *made]
+        return [*self._all(0, count), *self._all(count), self.log.deep(goal), len(items), *made]
 
     _order = _linear_combination
 
-    def _item(self, item: Item) -> list[int]:
+    def _item(self, item: Item) -> list[Part]:
         """The parts under the summed indices, which become bound."""
         indices = item.indices
-        out = [len(item.uses)]
+        out: list[Part] = [len(item.uses)]
         for number, values in item.uses:
             out += [number, len(values)]
             for v in values:
                 out += self._value(_closed(v, indices))
-        out += [self._term(T.abstract(item.cofactor, indices)), len(indices)]
+        out += [self.log.deep(T.abstract(item.cofactor, indices)), len(indices)]
         for k, i in enumerate(indices):
-            out.append(self._term(T.abstract(i.children[0], indices[:k])))
+            out.append(self.log.deep(T.abstract(i.children[0], indices[:k])))
         return out
 
-    def _antisymmetry(self) -> list[int]:
+    def _antisymmetry(self) -> list[Part]:
         return [self._p(0), self._p(1)]
 
-    def _dichotomy(self) -> list[int]:
-        return [self._term(a) for a in self._exactly(2)]
+    def _dichotomy(self) -> list[Part]:
+        return [self.log.deep(a) for a in self._exactly(2)]
 
-    def _apart(self) -> list[int]:
+    def _apart(self) -> list[Part]:
         return [self._p(0)]
 
-    def _not_le(self) -> list[int]:
+    def _not_le(self) -> list[Part]:
         return [self._p(0)]
 
-    def _integer_gap(self) -> list[int]:
+    def _integer_gap(self) -> list[Part]:
         return [self._p(0), *self._all(1)]
 
-    def _integer(self) -> list[int]:
-        return [*self._all(), self._term(self._exactly(1)[0])]
+    def _integer(self) -> list[Part]:
+        return [*self._all(), self.log.deep(self._exactly(1)[0])]
 
-    def _leibniz(self) -> list[int]:
+    def _leibniz(self) -> list[Part]:
         hole, template = self.args
-        return [self._p(0), self._p(1), self._formula(T.abstract(template, (hole,)))]
+        return [self._p(0), self._p(1), self.log.deep(T.abstract(template, (hole,)))]
 
-    def _extensionality(self) -> list[int]:
+    def _extensionality(self) -> list[Part]:
         left, right = self.conclusion.children
-        return [self._p(0), self._term(left), self._term(right)]
+        return [self._p(0), self.log.deep(left), self.log.deep(right)]
 
-    def _unroll(self) -> list[int]:
+    def _unroll(self) -> list[Part]:
         op, size, body = self.args
-        return [*self._all(), int(op == "prod"), self._term(size), self._term(body)]
+        return [*self._all(), int(op == "prod"), self.log.deep(size), self.log.deep(body)]
 
-    def _block_sum(self) -> list[int]:
-        return [*self._all(), *map(self._term, self.args)]
+    def _block_sum(self) -> list[Part]:
+        return [*self._all(), *map(self.log.deep, self.args)]
 
-    def _block_forall(self) -> list[int]:
+    def _block_forall(self) -> list[Part]:
         goal, columns = self.args
-        return [*self._all(), self._formula(goal), columns]
+        return [*self._all(), self.log.deep(goal), columns]
 
-    def _finite_forall(self) -> list[int]:
-        return [*self._all(), self._formula(self._exactly(1)[0])]
+    def _finite_forall(self) -> list[Part]:
+        return [*self._all(), self.log.deep(self._exactly(1)[0])]
 
-    def _decide(self) -> list[int]:
-        return [*self._all(), self._formula(self._exactly(1)[0])]
+    def _decide(self) -> list[Part]:
+        return [*self._all(), self.log.deep(self._exactly(1)[0])]
 
-    def _derivative(self) -> list[int]:
+    def _derivative(self) -> list[Part]:
         dims, function, point = self.args
         goal = T.grad(dims, function, point, self.conclusion.children[-1])
-        return [*self._all(), self._formula(goal)]
+        return [*self._all(), self.log.deep(goal)]
 
-    def _gradient_value(self) -> list[int]:
+    def _gradient_value(self) -> list[Part]:
         *rest, _ = self.log._conclusion(self.premises[0]).children
         return self._about_gradient([*rest, self.args[0]])
 
-    def _gradient_function(self) -> list[int]:
+    def _gradient_function(self) -> list[Part]:
         *dims, _, point, values = self.log._conclusion(self.premises[0]).children
         return self._about_gradient([*dims, self.args[0], point, values])
 
-    def _about_gradient(self, parts: Sequence[Term]) -> list[int]:
+    def _about_gradient(self, parts: Sequence[Term]) -> list[Part]:
         goal = T.grad(parts[:-3], *parts[-3:])
-        return [self._p(0), self._p(1), self._formula(goal)]
+        return [self._p(0), self._p(1), self.log.deep(goal)]
 
-    def _gradient_unique(self) -> list[int]:
+    def _gradient_unique(self) -> list[Part]:
         return [self._p(0), self._p(1)]
 
 

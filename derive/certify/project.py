@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -10,18 +11,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from derive.certify.deep import Deep, Symbols, Unsupported
-from derive.certify.encode import Log, Writer, text
+from derive.certify.encode import Free, Log
+from derive.certify.packed import Writer
 from derive.certify.shared import Shared
 from derive.certify.spec import HEADER, identifier, wrapped
 
 #: The hand-written part, in the order of compilation.
 LIBRARY: Final = (
     "Prelude", "Sums", "Niven", "Det", "Frechet", "Terms", "Poly", "Signs", "Normal", "NormalOk",
-    "Rules", "RulesOk", "Derivative", "DerivativeOk", "Run",
+    "Rules", "RulesOk", "Derivative", "DerivativeOk", "Text", "Run",
 )  # fmt: skip
 #: Files of logs, so that several can be compiled at once.
 PARTS: Final = 2
 TOGETHER: Final = 8
+#: The limits of a sum or product over all indices of a range
+_RANGE: Final = re.compile(r"_\{(\w+)=0\}\^\{((?:[^{}]|\{[^{}]*\})*)-1\}")
 #: The characters of a text in one string; Coq has no stack for all of them at once.
 LINE: Final = 2000
 
@@ -78,10 +82,11 @@ def build(claims: Sequence[tuple[str, str, Sequence[Any]]]) -> Project:
     project.certificates = [c for c, _ in made]
     readable = [(c, log) for c, log in made if log is not None]
     project.shared = Shared([log for _, log in readable], used)
-    writers = [Writer() for _ in range(PARTS)]
+    writers = [Writer(deep.symbols) for _ in range(PARTS)]
+    _name_symbols(readable, writers)
     for c, log in readable:
         _fill(c, log, project.shared, writers[c.part])
-    project.texts = [text(w.numbers) for w in writers]
+    project.texts = [w.text() for w in writers]
     return project
 
 
@@ -89,6 +94,16 @@ def _part(k: int) -> int:
     """The part of log number k: some neighbours together, which have terms in common, and in turn,
     as long proofs are neighbours, too."""
     return k // TOGETHER % PARTS
+
+
+def _name_symbols(logs: Sequence[tuple[Certificate, Log]], writers: Sequence[Writer]) -> None:
+    """The symbols of the statements first, those of many logs before the others: short numbers."""
+    counts = [Counter[Free]() for _ in writers]
+    for c, log in logs:
+        counts[c.part].update(log.statement.frees)
+    for w, count in zip(writers, counts, strict=True):
+        for f, _ in count.most_common():
+            w.atom(w.symbols.of(f.symbol), f.size)
 
 
 def _read(c: Certificate, data: Any, deep: Deep) -> Log | None:
@@ -110,6 +125,7 @@ def _fill(c: Certificate, log: Log, shared: Shared, writer: Writer) -> None:
         log.encode(writer)
     except Unsupported as error:
         c.reason = str(error)
+        writer.drop()
     writer.end()
 
 
@@ -123,9 +139,14 @@ def _name(claim: str, kind: str, k: int, used: set[str]) -> str:
 
 
 def _comment(claim: str, latex: str) -> str:
-    """The LaTeX without what only makes space or is not needed, and what would end a comment."""
+    """The LaTeX without what only makes space or is not needed, and what would end a comment.
+
+    A sum from 0 to n-1 is written as one over i<n.
+    """
     plain = re.sub(r" ?\\[,;:] ?|\\ +", " ", re.sub(r"\\(left|right)(?![a-z])", "", latex))
-    plain = " ".join(re.sub(r"([_^])\{(\w)\}", r"\1\2", plain).split())
+    plain = re.sub(r"\{\\(?:text|mathrm)(\{\w+\})\}", r"\1", plain)
+    plain = re.sub(r"([_^])\{(\w)\}", r"\1\2", plain)
+    plain = " ".join(_RANGE.sub(r"_{\1<\2}", plain).split())
     inner = plain.replace("(*", "( *").replace("*)", "* )").replace('"', "''")
     return "\n".join(wrapped(f"(** {claim}: {inner} *)"))
 
@@ -170,7 +191,7 @@ def spec_source(project: Project) -> str:
 
 def logs_source(logs: str) -> str:
     lines = ";\n".join(f'"{logs[k : k + LINE]}"%blob' for k in range(0, len(logs), LINE))
-    return f"""From Derive Require Import Prelude Run.
+    return f"""From Derive Require Import Prelude Text Run.
 Definition logs : list blob := [{lines}].
 Definition said := Eval vm_compute in replay logs.
 Eval vm_compute in shown said.
@@ -189,22 +210,38 @@ def audit_source(accepted: Sequence[Certificate]) -> str:
     """Every statement against what its log has shown, and all their assumptions at once."""
     parts = range(1, PARTS + 1)
     lines = [
-        f"From Derive Require Import Prelude Run Spec {' '.join(f'Proofs{k}' for k in parts)}.",
-        *[f"Ltac log{k} n := exact (truth_ok _ _ Proofs{k}.replayed n)." for k in parts],
-        *[f"Ltac means{k} n := of_means Proofs{k}.replayed n." for k in parts],
+        f"From Derive Require Import Prelude Run {' '.join(f'Proofs{k}' for k in parts)}.",
+        "(* Last, so that these names are those of the statements. *)",
+        "From Derive Require Import Spec.",
     ]
-    for k, c in enumerate(accepted):
-        stated = f"Spec.{c.name}" + (f" /\\ Spec.{c.name}_defined" if c.defined else "")
-        lines.append(f"Lemma a{k} : {stated}.")
-        by = f"means{c.part + 1}" if c.means else f"log{c.part + 1}"
-        lines.append(f"Proof. {by} {c.number}%nat. Qed.")
-    everything = ", ".join(["I", *(f"a{k}" for k in range(len(accepted)))])
-    lines += [
-        "Definition everything :=",
-        *wrapped(f"({everything})."),
-        "Print Assumptions everything.",
-    ]
+    proofs = []
+    for k in parts:
+        mine = {c.number: c for c in accepted if c.part == k - 1}
+        stated = [_claimed(mine.get(n)) for n in range(max(mine, default=-1) + 1)]
+        lines += [
+            f"(* What the logs of text {k} show, in their order. *)",
+            f"Definition claims{k} : list Prop :=",
+            *wrapped(f"[{'; '.join(stated)}]."),
+            f"Lemma shown{k} : all claims{k}. Proof. by_logs Proofs{k}.replayed 0%nat. Qed.",
+        ]
+        proofs.append(f"shown{k}")
+        for c in mine.values():
+            if c.means:
+                name = f"means{len(proofs)}"
+                by = f"of_means Proofs{k}.replayed {c.number}%nat"
+                lines.append(f"Lemma {name} : {_stated(c)}. Proof. {by}. Qed.")
+                proofs.append(name)
+    lines += [f"Definition everything := ({', '.join(proofs)}).", "Print Assumptions everything."]
     return "\n".join(lines) + "\n"
+
+
+def _claimed(c: Certificate | None) -> str:
+    """What a log shows, if it is without expectations: those have a lemma each."""
+    return "True" if c is None or c.means else _stated(c)
+
+
+def _stated(c: Certificate) -> str:
+    return f"{c.name} /\\ {c.name}_defined" if c.defined else c.name
 
 
 # ---------------------------------------------------------------------------- answers

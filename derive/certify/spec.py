@@ -130,22 +130,27 @@ class Printer:
         for f, name in zip(frees, names, strict=True):
             kind, k = f.range
             if kind == "QNum" and k == 4:
-                groups.append((f"each {name} < {self.term(f.size, (), _PLUS)}", []))
+                groups.append((f"each {_below(name, self.term(f.size, (), _PLUS))}", []))
             elif kind == "QNum" and k:
                 _append(groups, _MANY[k], name)
             else:
                 _append(groups, f"forall : {_type(kind, k)}", name)
-        out = []
+        out: list[str] = []
         for head, of in groups:
             word, _, kind = head.partition(" : ")
-            many = f"{word} {' '.join(of)} : {kind}" if kind else " ".join([word, *of])
-            out.append(f"{many},")
+            names = " ".join(of)
+            if kind and out and out[-1].startswith("forall "):
+                out[-1] = f"{out[-1][:-1]} ({names} : {kind}),"
+            else:
+                out.append(
+                    f"{word} ({names} : {kind})," if kind else f"{word} {names},".replace(" ,", ",")
+                )
         return [" ".join(out)] if out else []
 
     def _binder(self, word: str, over: tuple[str, int], name: str, size: str) -> str:
         kind, k = over
         if kind == "QNum" and k == 4:
-            return f"{'each' if word == 'forall' else 'some'} {name} < {size},"
+            return f"{'each' if word == 'forall' else 'some'} {_below(name, size)},"
         if kind == "QNum" and k:
             if word == "forall":
                 return f"{_MANY[k]} {name},"
@@ -244,7 +249,7 @@ class Printer:
             case "Inv":
                 return _wrap(f"/ {self.term(data[0], bound, _UNARY)}", _UNARY, outer)
             case "Pow":
-                return _wrap(f"{self.term(data[0], bound, _POWER - 1)} ^ {data[1]}", _POWER, outer)
+                return _wrap(f"{self.term(data[0], bound, _POWER - 1)}^{data[1]}", _POWER, outer)
             case "Val":
                 return self._application(data[0], bound, outer)
             case "TSum" | "TProd":
@@ -254,19 +259,20 @@ class Printer:
 
     def _number(self, p: int, q: int, outer: int) -> str:
         whole = str(p) if p >= 0 else f"(-{-p})"
-        return whole if q == 1 else _wrap(f"{whole} / {q}", _TIMES, outer)
+        return whole if q == 1 else _wrap(f"{whole}/{q}", _TIMES, outer)
 
     def _binary(
         self, parts: Sequence[Node], sign: str, bound: tuple[str, ...], outer: int, level: int
     ) -> str:
         a, b = (self.term(parts[0], bound, level), self.term(parts[1], bound, level - 1))
-        return _wrap(f"{a} {sign} {b}", level, outer)
+        return _wrap(_tight(a, sign, b) if level == _TIMES else f"{a} {sign} {b}", level, outer)
 
     def _over(self, word: str, data: Sequence[Node], bound: tuple[str, ...], outer: int) -> str:
         size, body = data
         i = self._fresh(bound, "i")
         inner = self.term(body, (*bound, i), _SUM)
-        return _wrap(f"{word} {i} < {self.term(size, bound, _PLUS)}, {inner}", _SUM, outer)
+        range_ = _below(i, self.term(size, bound, _PLUS))
+        return _wrap(f"{word} {range_}, {inner}", _SUM, outer)
 
     def _call(self, op: str, data: Sequence[Any], bound: tuple[str, ...]) -> str:
         tight = _ATOM - 1
@@ -305,6 +311,15 @@ class Printer:
         used = {*bound, *self._used}
         names = chain("ijkl" if wish == "i" else wish, (f"{wish}{k}" for k in count(1)))
         return next(name for name in names if name not in used)
+
+
+def _tight(a: str, sign: str, b: str) -> str:
+    """The two without spaces, unless a sign would be joined by another one."""
+    return f"{a} {sign} {b}" if b[0] in "-/" else f"{a}{sign}{b}"
+
+
+def _below(name: str, size: str) -> str:
+    return _tight(name, "<", size)
 
 
 def _wrap(text: str, level: int, outer: int) -> str:

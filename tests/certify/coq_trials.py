@@ -14,7 +14,7 @@ from derive.kernel.terms import KernelError
 
 def answers(library: Path, lines: Sequence[str]) -> list[bool]:
     """What Coq answers to each evaluation of a truth value in these lines."""
-    source = ["From Derive Require Import Prelude Run Rules Terms.", *lines]
+    source = ["From Derive Require Import Text Prelude Run Rules Terms.", *lines]
     (library / "Trial.v").write_text("\n".join(source) + "\n", encoding="utf-8")
     (answer,) = check._compile(library, ["Trial"])
     return [a == "true" for a in re.findall(r"= (true|false)\b", answer)]

@@ -86,16 +86,28 @@ class Reader:
                 self.scope[name] = s
                 self.take(",")
                 continue
-            names = [self.take()]
-            while self.peek() not in (":", ","):
-                names.append(self.take())
-            kind = self.type() if word == "forall" else _MANY[word]
-            for name in names:
+            for name, kind in self.binders(word):
                 s = todo.pop(0)
                 assert _kind(s) == kind, (name, s, kind)
                 self.scope[name] = s
             self.take(",")
         return self.formula()
+
+    def binders(self, word: str) -> list[tuple[str, Any]]:
+        """Names with what they range over: in brackets with a type, or all of one kind."""
+        found: list[tuple[str, Any]] = []
+        while self.peek() != ",":
+            if word != "forall":
+                found.append((self.take(), _MANY[word]))
+                continue
+            self.take("(")
+            names = [self.take()]
+            while self.peek() != ":":
+                names.append(self.take())
+            kind = self.type()
+            self.take(")")
+            found += [(name, kind) for name in names]
+        return found
 
     # formulas: ->, \/, /\, ~, relations
 

@@ -1,38 +1,24 @@
-(** Proof logs as text, and their replay.
+(** The replay of proof logs.
 
-    A text is a list of numbers: each node of a term or formula once for all logs in it, and each
-    step, with references that count back from the latest.  What is read need not be believed: a
-    theorem is made by a rule. *)
+    A text is a list of numbers: the free symbols of all logs in it, and each step, with its terms
+    and formulas, operation first, and with references that count back from the latest.  What is
+    read need not be believed: a theorem is made by a rule. *)
 Require Import ZArith NArith QArith Bool Lra FunctionalExtensionality Classical.
-Require Import Coq.Init.Byte Coq.Strings.Byte.
 From Derive Require Import Prelude Sums Terms Poly Signs Normal NormalOk Rules RulesOk
-  Derivative DerivativeOk.
+  Derivative DerivativeOk Text.
 Close Scope Q_scope.
 Open Scope R_scope.
 
-Inductive blob := Blob (l : list byte).
-Definition unblob (b : blob) : list byte := match b with Blob l => l end.
-Declare Scope blob_scope.
-Delimit Scope blob_scope with blob.
-String Notation blob Blob unblob : blob_scope.
-Bind Scope blob_scope with blob.
-
-Fixpoint numbers (l : list byte) (high : N) : list N :=
-  match l with
-  | [] => []
-  | b :: r =>
-      let c := (Byte.to_N b - 35)%N in
-      if (c <? 80)%N then (high * 80 + c)%N :: numbers r 0 else numbers r (high * 12 + (c - 80))
-  end.
-
+(** A free symbol: a variable, or a head with the number of its indices, which may take a vector *)
+Inductive atom := AVar (t : tm) | AHead (h : tm) (indices : nat) (vector : bool).
 Inductive node := NTerm (t : tm) | NFormula (p : fm).
-Inductive tree := Leaf | Branch (o : option node) (l r : tree).
-Fixpoint look (x : positive) (t : tree) : option node :=
+Inductive tree := Leaf | Branch (o : option atom) (l r : tree).
+Fixpoint look (x : positive) (t : tree) : option atom :=
   match t with
   | Leaf => None
   | Branch o l r => match x with xH => o | xO y => look y l | xI y => look y r end
   end.
-Fixpoint set (x : positive) (n : node) (t : tree) : tree :=
+Fixpoint set (x : positive) (n : atom) (t : tree) : tree :=
   let '(o, l, r) := match t with Leaf => (None, Leaf, Leaf) | Branch o l r => (o, l, r) end in
   match x with
   | xH => Branch (Some n) l r
@@ -42,42 +28,128 @@ Fixpoint set (x : positive) (n : node) (t : tree) : tree :=
 
 (** [theorems] are those of the log that is read, [failed] says that a step of it was refused, and
     [said] is what the logs before it have shown, the latest first. *)
-Record state := {
-  nodes : tree; count : positive; theorems : list thm; failed : bool; said : list (option fm) }.
-Definition reader (A : Type) := state -> list N -> option (A * list N).
-Definition ret {A} (a : A) : reader A := fun _ l => Some (a, l).
+Record state := { atoms : tree; theorems : list thm; failed : bool; said : list (option fm) }.
+(** What is still to be read, and the nodes of this log that were marked, the latest first *)
+Definition input : Type := list N * list node.
+Definition reader (A : Type) := state -> input -> option (A * input).
+Definition ret {A} (a : A) : reader A := fun _ i => Some (a, i).
 Definition bind {A B} (m : reader A) (f : A -> reader B) : reader B :=
-  fun s l => match m s l with Some (a, r) => f a s r | None => None end.
+  fun s i => match m s i with Some (a, r) => f a s r | None => None end.
 Notation "'do' x <- m ; f" := (bind m (fun x => f)) (at level 100, x name, f at level 200).
-Definition number_ : reader N := fun _ l => match l with x :: r => Some (x, r) | [] => None end.
+Definition number_ : reader N :=
+  fun _ i => match i with (x :: r, k) => Some (x, (r, k)) | _ => None end.
 Definition nat_ : reader nat := do x <- number_; ret (N.to_nat x).
-Definition pos_ : reader positive := do x <- number_; ret (N.succ_pos x).
 Definition lift_option {A} (o : option A) : reader A :=
-  fun _ l => match o with Some a => Some (a, l) | None => None end.
-Definition node_ : reader node :=
-  fun s l => match l with
-  | x :: r =>
-      match (Npos (count s) - 1 - x)%N with
-      | Npos p => match look p (nodes s) with Some n => Some (n, r) | None => None end
-      | N0 => None
-      end
-  | [] => None
-  end.
-Definition t_ : reader tm :=
-  do n <- node_; match n with NTerm t => ret t | _ => lift_option None end.
-Definition f_ : reader fm :=
-  do n <- node_; match n with NFormula p => ret p | _ => lift_option None end.
+  fun _ i => match o with Some a => Some (a, i) | None => None end.
 Definition h_ : reader thm :=
-  fun s l => match l with
-  | x :: r =>
-      match nth_error (theorems s) (N.to_nat x) with Some t => Some (t, r) | None => None end
-  | [] => None
-  end.
+  do x <- number_; fun s => lift_option (nth_error (theorems s) (N.to_nat x)) s.
+Definition marked_ : reader node :=
+  do x <- nat_; fun s i => lift_option (nth_error (snd i) x) s i.
+Definition mark (n : node) : reader unit := fun _ i => Some (tt, (fst i, n :: snd i)).
+Definition atom_at (x : N) : reader atom := fun s => lift_option (look (N.succ_pos x) (atoms s)) s.
+Definition atom_ : reader atom := do x <- number_; atom_at x.
 Fixpoint times {A} (k : nat) (m : reader A) : reader (list A) :=
   match k with O => ret [] | S j => do a <- m; do r <- times j m; ret (a :: r) end.
 Definition list_ {A} (m : reader A) : reader (list A) := do k <- nat_; times k m.
 Definition z_ : reader Z :=
   do s <- number_; do x <- number_; ret (if (s =? 0)%N then Z.of_N x else (- Z.of_N x)%Z).
+Definition kind_ : reader kind :=
+  do k <- nat_; lift_option (nth_error [KReal; KInt; KNat; KDim; KFin] k).
+Definition fname_ : reader fname :=
+  do k <- nat_; lift_option (nth_error [Fsin; Fcos; Fexp; Fln; Fsqrt; Fabs; Ffloor] k).
+Definition range_ : reader range :=
+  do k <- number_;
+  match k with
+  | 0%N => do x <- kind_; ret (QNum x)
+  | 1%N => do x <- nat_; ret (QTen x)
+  | 2%N => do x <- nat_; ret (QFun x)
+  | _ => do x <- nat_; ret (QRan x)
+  end.
+
+(** Terms and formulas, to a limited depth *)
+Fixpoint term (depth : nat) : reader tm :=
+  match depth with
+  | O => lift_option None
+  | S d =>
+      let t_ := term d in
+      let one c := do a <- t_; ret (c a) in
+      let two c := do a <- t_; do b <- t_; ret (c a b) in
+      do op <- number_;
+      match op with
+      | 0%N => do p <- z_; do q <- number_; ret (Num p (N.succ_pos q))
+      | 1%N => ret Pi
+      | 3%N => do i <- nat_; ret (Bound i)
+      | 4%N => two Add
+      | 5%N => two Mul
+      | 6%N => one Opp
+      | 7%N => one Inv
+      | 8%N => do a <- t_; do k <- nat_; ret (Pow a k)
+      | 9%N => do f <- fname_; one (Fn f)
+      | 10%N => two Max
+      | 11%N => two Min
+      | 12%N => two RPow
+      | 13%N => two Delta
+      | 14%N => two TSum
+      | 15%N => two TProd
+      | 16%N => one Exp_
+      | 17%N => one Val
+      | 18%N => do a <- atom_; lift_option (match a with AHead h _ _ => Some h | _ => None end)
+      | 19%N => do i <- nat_; ret (HBound i)
+      | 20%N => two Ap
+      | 21%N => do h <- t_; two (ApV h)
+      | 22%N => one Lam
+      | 23%N => two TDet
+      | 24%N => do n <- marked_; lift_option (match n with NTerm t => Some t | _ => None end)
+      | 25%N => do t <- t_; do _ <- mark (NTerm t); ret t
+      | _ =>
+          if (op <? 34)%N then ret (Bound (N.to_nat (op - 26)))
+          else if (op <? 46)%N then ret (Num (Z.of_N op - 36) 1)
+          else
+            do a <- atom_at (op - 46);
+            match a with
+            | AVar t => ret t
+            | AHead h k v =>
+                do l <- times k t_;
+                let applied := fold_left Ap l h in
+                if v then two (fun n b => Val (ApV applied n b)) else ret (Val applied)
+            end
+      end
+  end.
+Definition deepest : nat := Eval compute in Nat.mul 20 50.
+Definition t_ : reader tm := term deepest.
+Fixpoint formula (depth : nat) : reader fm :=
+  match depth with
+  | O => lift_option None
+  | S d =>
+      let f_ := formula d in
+      let two c := do a <- f_; do b <- f_; ret (c a b) in
+      let terms c := do a <- t_; do b <- t_; ret (c a b) in
+      do op <- number_;
+      match op with
+      | 0%N => terms FEq
+      | 1%N => terms FLe
+      | 2%N => terms FLt
+      | 3%N => do a <- t_; ret (FInt a)
+      | 4%N => ret FTrue
+      | 5%N => ret FFalse
+      | 6%N => two FAnd
+      | 7%N => two FOr
+      | 8%N => do p <- f_; ret (FNot p)
+      | 9%N => two FImp
+      | 10%N => do r <- range_; do n <- t_; do p <- f_; ret (FAll r n p)
+      | 11%N => do r <- range_; do n <- t_; do p <- f_; ret (FEx r n p)
+      | 12%N => do n <- t_; do f <- t_; terms (FGrad1 n f)
+      | 13%N => do n <- t_; do m <- t_; do f <- t_; terms (FGrad2 n m f)
+      | 14%N => do n <- t_; do m <- t_; do k <- t_; do f <- t_; terms (FGrad3 n m k f)
+      | 15%N =>
+          do n <- t_; do m <- t_; do k <- t_; do o <- t_; do f <- t_; terms (FGrad4 n m k o f)
+      | 16%N => do n <- marked_; lift_option (match n with NFormula p => Some p | _ => None end)
+      | 17%N => do p <- f_; do _ <- mark (NFormula p); ret p
+      | _ => do n <- t_; do p <- f_; ret (FAll (QNum KFin) n p)
+      end
+  end.
+Definition f_ : reader fm := formula deepest.
+
 Definition vl_ : reader vl := do k <- number_; do t <- t_; ret (if (k =? 0)%N then VS t else VH t).
 Definition item_ : reader item :=
   do us <- list_ (do k <- nat_; do vs <- list_ vl_; ret (k, vs));
@@ -88,18 +160,6 @@ Fixpoint plain (k : nat) (cs : list tm) : list item :=
   | [] => []
   | c :: r => {| uses := [(k, [])]; cofactor := c; sizes := [] |} :: plain (S k) r
   end.
-Definition kind_ : reader kind :=
-  do k <- nat_; lift_option (nth_error [KReal; KInt; KNat; KDim; KFin] k).
-Definition fname_ : reader fname :=
-  do k <- nat_; lift_option (nth_error [Fsin; Fcos; Fexp; Fln; Fsqrt; Fabs; Ffloor] k).
-Definition range_ : reader range :=
-  do k <- number_; do x <- nat_;
-  match k with
-  | 0%N => lift_option (option_map QNum (nth_error [KReal; KInt; KNat; KDim; KFin] x))
-  | 1%N => ret (QTen x)
-  | 2%N => ret (QFun x)
-  | _ => ret (QRan x)
-  end.
 Definition axiom_ : reader axiom_name :=
   do k <- nat_;
   lift_option (nth_error [AxInverse; AxSinAdd; AxCosAdd; AxPythagoras; AxCosOne; AxMaxRight;
@@ -107,172 +167,130 @@ Definition axiom_ : reader axiom_name :=
     AxExpIncreasing; AxFloorLower; AxFloorUpper; AxSinUpper;
     AxSinLower; AxPiIrrational; AxDetProduct; AxDetTranspose; AxDetIdentity] k).
 
-Definition term_node (op : N) : reader tm :=
-  match op with
-  | 0%N => do p <- z_; do q <- pos_; ret (Num p q)
-  | 1%N => ret Pi
-  | 2%N => do x <- pos_; do k <- kind_; do n <- t_; ret (Free x k n)
-  | 3%N => do i <- nat_; ret (Bound i)
-  | 4%N => do a <- t_; do b <- t_; ret (Add a b)
-  | 5%N => do a <- t_; do b <- t_; ret (Mul a b)
-  | 6%N => do a <- t_; ret (Opp a)
-  | 7%N => do a <- t_; ret (Inv a)
-  | 8%N => do a <- t_; do k <- nat_; ret (Pow a k)
-  | 9%N => do f <- fname_; do a <- t_; ret (Fn f a)
-  | 10%N => do a <- t_; do b <- t_; ret (Max a b)
-  | 11%N => do a <- t_; do b <- t_; ret (Min a b)
-  | 12%N => do a <- t_; do b <- t_; ret (RPow a b)
-  | 13%N => do a <- t_; do b <- t_; ret (Delta a b)
-  | 14%N => do a <- t_; do b <- t_; ret (TSum a b)
-  | 15%N => do a <- t_; do b <- t_; ret (TProd a b)
-  | 16%N => do a <- t_; ret (Exp_ a)
-  | 17%N => do a <- t_; ret (Val a)
-  | 18%N => do x <- pos_; do r <- number_; ret (HFree x (negb (r =? 0)%N))
-  | 19%N => do i <- nat_; ret (HBound i)
-  | 20%N => do a <- t_; do b <- t_; ret (Ap a b)
-  | 21%N => do h <- t_; do n <- t_; do b <- t_; ret (ApV h n b)
-  | 22%N => do a <- t_; ret (Lam a)
-  | 23%N => do n <- t_; do h <- t_; ret (TDet n h)
-  | _ => fun _ _ => None
-  end.
-Definition formula_node (op : N) : reader fm :=
-  match op with
-  | 30%N => do a <- t_; do b <- t_; ret (FEq a b)
-  | 31%N => do a <- t_; do b <- t_; ret (FLe a b)
-  | 32%N => do a <- t_; do b <- t_; ret (FLt a b)
-  | 33%N => do a <- t_; ret (FInt a)
-  | 34%N => ret FTrue
-  | 35%N => ret FFalse
-  | 36%N => do p <- f_; do q <- f_; ret (FAnd p q)
-  | 37%N => do p <- f_; do q <- f_; ret (FOr p q)
-  | 38%N => do p <- f_; ret (FNot p)
-  | 39%N => do p <- f_; do q <- f_; ret (FImp p q)
-  | 40%N => do r <- range_; do n <- t_; do p <- f_; ret (FAll r n p)
-  | 41%N => do r <- range_; do n <- t_; do p <- f_; ret (FEx r n p)
-  | 42%N => do n <- t_; do f <- t_; do p <- t_; do v <- t_; ret (FGrad1 n f p v)
-  | 43%N => do n <- t_; do m <- t_; do f <- t_; do p <- t_; do v <- t_; ret (FGrad2 n m f p v)
-  | 44%N =>
-      do n <- t_; do m <- t_; do k <- t_; do f <- t_; do p <- t_; do v <- t_;
-      ret (FGrad3 n m k f p v)
-  | 45%N =>
-      do n <- t_; do m <- t_; do k <- t_; do o <- t_; do f <- t_; do p <- t_; do v <- t_;
-      ret (FGrad4 n m k o f p v)
-  | _ => fun _ _ => None
-  end.
-(** Generalise by free names, the first one first: numbers, tensors with k indices, functions. *)
-Definition close_one (t : thm) (v : tm) (k : nat) : option thm :=
-  match v with
-  | Free x kind n => r_generalise t (QNum kind) x n
-  | HFree x true => r_generalise t (QRan k) x zero
-  | HFree x false =>
-      r_generalise t (if Nat.odd k then QFun (Nat.div2 k) else QTen (Nat.div2 k)) x zero
+(** Generalise by free symbols, the first one first. *)
+Definition close_one (t : thm) (a : atom) : option thm :=
+  match a with
+  | AVar (Free x kind n) => r_generalise t (QNum kind) x n
+  | AHead (HFree x true) k _ => r_generalise t (QRan k) x zero
+  | AHead (HFree x false) k v => r_generalise t (if v then QFun k else QTen k) x zero
   | _ => None
   end.
-Fixpoint close (t : thm) (vs : list (tm * nat)) : option thm :=
-  match vs with
+Fixpoint close (t : thm) (l : list atom) : option thm :=
+  match l with
   | [] => Some t
-  | (v, k) :: r => match close_one t v k with Some u => close u r | None => None end
+  | a :: r => match close_one t a with Some u => close u r | None => None end
   end.
+Definition symbol (a : atom) : positive :=
+  match a with AVar (Free x _ _) | AHead (HFree x _) _ _ => x | _ => 1%positive end.
 
 Definition rule (op : N) : reader (option thm) :=
   match op with
-  | 50%N => do p <- f_; ret (r_assume p)
-  | 51%N => do ts <- list_ h_; ret (r_conj ts)
-  | 52%N => do t <- h_; do i <- nat_; do n <- nat_; ret (r_conjunct t i n)
-  | 53%N => do t <- h_; do p <- f_; ret (r_discharge t p)
-  | 54%N => do i <- h_; do p <- h_; ret (r_mp i p)
-  | 55%N => do t <- h_; do r <- range_; do x <- pos_; do n <- t_; ret (r_generalise t r x n)
-  | 56%N => do q <- h_; do fs <- list_ h_; do v <- vl_; ret (r_specialise q fs v)
-  | 57%N => do p <- h_; do fs <- list_ h_; do g <- f_; do v <- vl_; ret (r_witness p fs g v)
-  | 58%N => do s <- h_; do u <- h_; do x <- pos_; ret (r_choose s u x)
-  | 59%N => do s <- h_; do us <- list_ h_; ret (r_cases s us)
-  | 60%N => do p <- h_; do g <- f_; do i <- nat_; do n <- nat_; ret (r_disjunct p g i n)
-  | 61%N => do p <- f_; ret (r_excluded p)
-  | 62%N => do p <- h_; do q <- h_; do g <- f_; ret (r_contradiction p q g)
-  | 63%N => do p <- h_; do h <- f_; ret (r_deny p h)
-  | 64%N => do p <- h_; do q <- h_; ret (r_not_implies p q)
-  | 65%N => do p <- h_; do fs <- list_ h_; do g <- f_; do v <- vl_; ret (r_not_forall p fs g v)
-  | 66%N => do p <- h_; do g <- f_; do i <- nat_; do n <- nat_; ret (r_not_conj p g i n)
-  | 67%N => do b <- h_; do s <- h_; ret (r_induction b s)
-  | 68%N => do a <- axiom_; do ts <- list_ t_; ret (r_axiom a ts)
-  | 69%N =>
+  | 1%N => do p <- f_; ret (r_assume p)
+  | 2%N => do ts <- list_ h_; ret (r_conj ts)
+  | 3%N => do t <- h_; do i <- nat_; do n <- nat_; ret (r_conjunct t i n)
+  | 4%N => do t <- h_; do p <- f_; ret (r_discharge t p)
+  | 5%N => do i <- h_; do p <- h_; ret (r_mp i p)
+  | 6%N => do q <- h_; do fs <- list_ h_; do v <- vl_; ret (r_specialise q fs v)
+  | 7%N => do p <- h_; do fs <- list_ h_; do g <- f_; do v <- vl_; ret (r_witness p fs g v)
+  | 8%N => do s <- h_; do u <- h_; do a <- atom_; ret (r_choose s u (symbol a))
+  | 9%N => do s <- h_; do us <- list_ h_; ret (r_cases s us)
+  | 10%N => do p <- h_; do g <- f_; do i <- nat_; do n <- nat_; ret (r_disjunct p g i n)
+  | 11%N => do p <- f_; ret (r_excluded p)
+  | 12%N => do p <- h_; do q <- h_; do g <- f_; ret (r_contradiction p q g)
+  | 13%N => do p <- h_; do h <- f_; ret (r_deny p h)
+  | 14%N => do p <- h_; do q <- h_; ret (r_not_implies p q)
+  | 15%N => do p <- h_; do fs <- list_ h_; do g <- f_; do v <- vl_; ret (r_not_forall p fs g v)
+  | 16%N => do p <- h_; do g <- f_; do i <- nat_; do n <- nat_; ret (r_not_conj p g i n)
+  | 17%N => do b <- h_; do s <- h_; ret (r_induction b s)
+  | 18%N => do a <- axiom_; do ts <- list_ t_; ret (r_axiom a ts)
+  | 19%N =>
       do ps <- list_ h_; do fs <- list_ h_; do g <- f_; do is_ <- list_ item_;
       ret (r_combination ps fs g is_)
-  | 70%N =>
+  | 20%N =>
       do ps <- list_ h_; do fs <- list_ h_; do g <- f_; do is_ <- list_ item_;
       ret (r_order ps fs g is_)
-  | 71%N => do p <- h_; do q <- h_; ret (r_antisymmetry p q)
-  | 72%N => do a <- t_; do b <- t_; ret (r_dichotomy a b)
-  | 73%N => do p <- h_; ret (r_apart p)
-  | 74%N => do p <- h_; ret (r_not_le p)
-  | 75%N => do p <- h_; do fs <- list_ h_; ret (r_gap p fs)
-  | 76%N => do fs <- list_ h_; do t <- t_; ret (r_integer fs t)
-  | 77%N => do e <- h_; do p <- h_; do q <- f_; ret (r_leibniz e p q)
-  | 78%N => do p <- h_; do t <- t_; do t' <- t_; ret (r_extensionality p t t')
-  | 79%N =>
+  | 21%N => do p <- h_; do q <- h_; ret (r_antisymmetry p q)
+  | 22%N => do a <- t_; do b <- t_; ret (r_dichotomy a b)
+  | 23%N => do p <- h_; ret (r_apart p)
+  | 24%N => do p <- h_; ret (r_not_le p)
+  | 25%N => do p <- h_; do fs <- list_ h_; ret (r_gap p fs)
+  | 26%N => do fs <- list_ h_; do t <- t_; ret (r_integer fs t)
+  | 27%N => do e <- h_; do p <- h_; do q <- f_; ret (r_leibniz e p q)
+  | 28%N => do p <- h_; do t <- t_; do t' <- t_; ret (r_extensionality p t t')
+  | 29%N =>
       do fs <- list_ h_; do k <- number_; do n <- t_; do b <- t_;
       ret (r_unroll fs (negb (k =? 0)%N) n b)
-  | 80%N => do fs <- list_ h_; do m <- t_; do n <- t_; do b <- t_; ret (r_block_sum fs m n b)
-  | 81%N => do ps <- list_ h_; do g <- f_; do k <- nat_; ret (r_block_forall ps g k)
-  | 82%N => do ps <- list_ h_; do g <- f_; ret (r_finite ps g)
-  | 83%N => do fs <- list_ h_; do g <- f_; ret (r_decide 20 fs g)
-  | 84%N => do p <- h_; do g <- f_; ret (r_restate p g)
-  | 85%N => do ps <- list_ h_; do g <- f_; ret (r_derivative ps g)
-  | 86%N => do p <- h_; do q <- h_; do g <- f_; ret (r_gradient_value p q g)
-  | 87%N => do p <- h_; do q <- h_; do g <- f_; ret (r_gradient_function p q g)
-  | 88%N => do p <- h_; do q <- h_; ret (r_gradient_unique p q)
-  | 47%N => do t <- h_; do vs <- list_ (do v <- t_; do k <- nat_; ret (v, k)); ret (close t vs)
-  | 48%N =>
+  | 30%N => do fs <- list_ h_; do m <- t_; do n <- t_; do b <- t_; ret (r_block_sum fs m n b)
+  | 31%N => do ps <- list_ h_; do g <- f_; do k <- nat_; ret (r_block_forall ps g k)
+  | 32%N => do ps <- list_ h_; do g <- f_; ret (r_finite ps g)
+  | 33%N => do fs <- list_ h_; do g <- f_; ret (r_decide 20 fs g)
+  | 34%N => do ps <- list_ h_; do g <- f_; ret (r_derivative ps g)
+  | 35%N => do p <- h_; do q <- h_; do g <- f_; ret (r_gradient_value p q g)
+  | 36%N => do p <- h_; do q <- h_; do g <- f_; ret (r_gradient_function p q g)
+  | 37%N => do p <- h_; do q <- h_; ret (r_gradient_unique p q)
+  | 38%N => do t <- h_; do l <- list_ atom_; ret (close t l)
+  | 39%N =>
       do ps <- list_ h_; do g <- f_; do cs <- list_ t_; ret (r_combination ps [] g (plain 0 cs))
-  | 49%N => do ps <- list_ h_; do g <- f_; do cs <- list_ t_; ret (r_order ps [] g (plain 0 cs))
+  | 40%N => do ps <- list_ h_; do g <- f_; do cs <- list_ t_; ret (r_order ps [] g (plain 0 cs))
   | _ => fun _ _ => None
   end.
 
-Definition with_node (n : node) (s : state) : state :=
-  {| nodes := set (count s) n (nodes s); count := Pos.succ (count s); theorems := theorems s;
-     failed := failed s; said := said s |}.
 (** In the place of a theorem that was refused *)
 Definition nothing_said : thm := ([], FTrue).
 Definition with_theorem (o : option thm) (s : state) : state :=
-  {| nodes := nodes s; count := count s;
+  {| atoms := atoms s;
      theorems := match o with Some t => t | None => nothing_said end :: theorems s;
      failed := match o with Some _ => failed s | None => true end; said := said s |}.
 (** The last theorem of a log, if all steps were made and it has no hypotheses *)
 Definition conclusion (s : state) : option fm :=
   match failed s, theorems s with false, ([], p) :: _ => Some p | _, _ => None end.
 Definition with_end (s : state) : state :=
-  {| nodes := nodes s; count := count s; theorems := []; failed := false;
-     said := conclusion s :: said s |}.
+  {| atoms := atoms s; theorems := []; failed := false; said := conclusion s :: said s |}.
 
-Definition step (op : N) (s : state) (l : list N) : option (state * list N) :=
-  if (op <? 30)%N then
-    match term_node op s l with Some (t, r) => Some (with_node (NTerm t) s, r) | None => None end
-  else if (op <? 46)%N then
-    match formula_node op s l with
-    | Some (p, r) => Some (with_node (NFormula p) s, r)
-    | None => None
-    end
-  else if (op =? 46)%N then Some (with_end s, l)
-  else match rule op s l with Some (o, r) => Some (with_theorem o s, r) | None => None end.
+Definition step (op : N) (s : state) (i : input) : option (state * input) :=
+  if (op =? 0)%N then Some (with_end s, (fst i, []))
+  else match rule op s i with Some (o, r) => Some (with_theorem o s, r) | None => None end.
 
 (** The state after the last step, or where it stopped *)
-Fixpoint steps (fuel : list N) (s : state) (l : list N) : state * list N :=
-  match fuel, l with
-  | _ :: f, op :: r =>
-      match step op s r with Some (s', r') => steps f s' r' | None => (s, l) end
-  | _, _ => (s, l)
+Fixpoint steps (fuel : list N) (s : state) (i : input) : state :=
+  match fuel, i with
+  | _ :: f, (op :: r, k) =>
+      match step op s (r, k) with Some (s', i') => steps f s' i' | None => s end
+  | _, _ => s
   end.
-Definition start : state :=
-  {| nodes := Leaf; count := 1; theorems := []; failed := false; said := [] |}.
+
+(** The free symbols of a text, numbered from 1 *)
+Definition symbol_ (x : positive) : reader atom :=
+  do c <- number_;
+  match c with
+  | 4%N => do n <- t_; ret (AVar (Free x KFin n))
+  | 5%N => do k <- nat_; ret (AHead (HFree x false) k false)
+  | 6%N => do k <- nat_; ret (AHead (HFree x false) k true)
+  | 7%N => do k <- nat_; ret (AHead (HFree x true) k false)
+  | _ => do k <- lift_option (nth_error [KReal; KInt; KNat; KDim] (N.to_nat c));
+         ret (AVar (Free x k zero))
+  end.
+Definition with_atoms (t : tree) : state :=
+  {| atoms := t; theorems := []; failed := false; said := [] |}.
+Fixpoint symbols (k : nat) (x : positive) (t : tree) (i : input) : state * input :=
+  match k with
+  | O => (with_atoms t, i)
+  | S j =>
+      match symbol_ x (with_atoms t) i with
+      | Some (a, r) => symbols j (Pos.succ x) (set x a t) r
+      | None => (with_atoms t, i)
+      end
+  end.
 (** What each log has shown *)
-Definition text_of (bs : list blob) : list N := numbers (flat_map unblob bs) 0.
 Definition replay (bs : list blob) : list (option fm) :=
-  let l := text_of bs in rev (said (fst (steps l start l))).
+  let l := text_of bs in
+  let (s, i) := symbols (N.to_nat (hd 0%N l)) 1 Leaf (tl l, []) in rev (said (steps l s i)).
 Definition shown (l : list (option fm)) : list bool :=
   map (fun o => match o with Some _ => true | None => false end) l.
 
 (** ** Soundness *)
 Section Sound.
+Local Opaque t_ f_.
 Context {Omega : Type} (E : (Omega -> R) -> R) (w0 : Omega).
 Hypothesis HE : expectation E.
 Notation valid := (RulesOk.valid E w0).
@@ -280,10 +298,10 @@ Notation valid := (RulesOk.valid E w0).
 Definition sound (s : state) : Prop :=
   Forall valid (theorems s) /\ forall p fe, In (Some p) (said s) -> holds E w0 fe p e0.
 
-Lemma h_valid : forall s l t r, Forall valid (theorems s) -> h_ s l = Some (t, r) -> valid t.
+Lemma h_valid : forall s i t r, Forall valid (theorems s) -> h_ s i = Some (t, r) -> valid t.
 Proof.
-  intros s l t r V H. unfold h_ in H. destruct l as [|x l]; [discriminate|].
-  destruct (nth_error (theorems s) (N.to_nat x)) eqn:Q; [|discriminate]. injection H as <- <-.
+  intros s [[|x l] k] t r V H; [discriminate|]. unfold h_, bind, number_, lift_option in H.
+  destruct (nth_error (theorems s) (N.to_nat x)) eqn:Q; [|discriminate]. injection H as <- _.
   apply nth_error_In in Q. rewrite Forall_forall in V. auto.
 Qed.
 Lemma list_valid : forall s l ts r, Forall valid (theorems s) -> list_ h_ s l = Some (ts, r) ->
@@ -298,11 +316,11 @@ Proof.
     now apply (IH l1 ts' l2).
 Qed.
 
-Lemma close_ok : forall vs t u, valid t -> close t vs = Some u -> valid u.
+Lemma close_ok : forall l t u, valid t -> close t l = Some u -> valid u.
 Proof.
-  induction vs as [|[v k] vs IH]; intros t u V H; cbn [close] in H; [now injection H as <-|].
-  destruct (close_one t v k) as [t'|] eqn:Q; [|discriminate]. apply (IH t' u); [|exact H].
-  unfold close_one in Q. destruct v; try discriminate Q; try (destruct random);
+  induction l as [|a l IH]; intros t u V H; cbn [close] in H; [now injection H as <-|].
+  destruct (close_one t a) as [t'|] eqn:Q; [|discriminate]. apply (IH t' u); [|exact H].
+  unfold close_one in Q. destruct a as [[]|[] k v]; try discriminate Q; try (destruct random);
     eapply generalise_ok; eassumption.
 Qed.
 
@@ -323,7 +341,7 @@ Proof.
   | (match ?x with _ => _ end) _ _ = _ => destruct x; try discriminate H
   end;
   unfold bind, ret in H; parse H;
-  apply (f_equal (fun o : option (option thm * list N) =>
+  apply (f_equal (fun o : option (option thm * input) =>
     match o with Some (x, _) => x | None => None end)) in H; cbv beta iota in H;
   repeat match goal with
   | Q : h_ s _ = Some (?t, _) |- _ => apply (h_valid s) in Q; [|exact V]
@@ -338,32 +356,34 @@ Proof.
   | by_rule r_order_ok | by_rule antisymmetry_ok | by_rule dichotomy_ok | by_rule apart_ok
   | by_rule not_le_ok | by_rule gap_ok | by_rule integer_ok | by_rule leibniz_ok
   | by_rule extensionality_ok | by_rule unroll_rule_ok | by_rule block_sum_ok
-  | by_rule block_forall_ok | by_rule finite_ok | by_rule decide_ok | by_rule restate_ok
-  | by_rule derivative_ok | by_rule gradient_value_ok | by_rule gradient_function_ok
+  | by_rule block_forall_ok | by_rule finite_ok | by_rule decide_ok | by_rule derivative_ok | by_rule gradient_value_ok | by_rule gradient_function_ok
   | by_rule gradient_unique_ok ].
 Qed.
 
-Lemma step_sound : forall op s l s' r, sound s -> step op s l = Some (s', r) -> sound s'.
+Lemma step_sound : forall op s i s' r, sound s -> step op s i = Some (s', r) -> sound s'.
 Proof.
-  intros op s l s' r [V S] H. unfold step in H.
-  destruct (op <? 30)%N; [|destruct (op <? 46)%N; [|destruct (op =? 46)%N]].
-  - destruct (term_node op s l) as [[t r']|]; [|discriminate]. injection H as <- _. now split.
-  - destruct (formula_node op s l) as [[t r']|]; [|discriminate]. injection H as <- _. now split.
+  intros op s i s' r [V S] H. unfold step in H. destruct (op =? 0)%N.
   - injection H as <- _. split; [constructor|]. intros p fe [Q|Q]; [|now apply S].
     unfold conclusion in Q. destruct (failed s); [discriminate|].
     destruct (theorems s) as [|[[|h hs] q] ts]; try discriminate. injection Q as ->.
     inversion V as [|? ? Vq]; subst. apply Vq. intros h I. contradiction.
-  - destruct (rule op s l) as [[o r']|] eqn:Q; [|discriminate]. injection H as <- _.
+  - destruct (rule op s i) as [[o r']|] eqn:Q; [|discriminate]. injection H as <- _.
     split; [|exact S]. constructor; [|exact V]. destruct o as [t|].
-    + exact (rule_valid op s l t r' V Q).
+    + exact (rule_valid op s i t r' V Q).
     + intros fe _. exact Logic.I.
 Qed.
 
-Lemma steps_sound : forall f s l, sound s -> sound (fst (steps f s l)).
+Lemma steps_sound : forall f s i, sound s -> sound (steps f s i).
 Proof.
-  induction f as [|x f IH]; intros s l V; [exact V|]. cbn [steps].
-  destruct l as [|op r]; [exact V|]. destruct (step op s r) as [[s' r']|] eqn:Q; [|exact V].
-  apply IH. exact (step_sound op s r s' r' V Q).
+  induction f as [|x f IH]; intros s [[|op r] k] V; try exact V. cbn [steps].
+  destruct (step op s (r, k)) as [[s' r']|] eqn:Q; [|exact V].
+  apply IH. exact (step_sound op s (r, k) s' r' V Q).
+Qed.
+Lemma symbols_sound : forall k x t i, sound (fst (symbols k x t i)).
+Proof.
+  assert (forall t, sound (with_atoms t)) as H by (split; [constructor|intros p fe []]).
+  induction k as [|k IH]; intros x t i; cbn [symbols]; [apply H|].
+  destruct (symbol_ x (with_atoms t) i) as [[a r]|]; [apply IH|apply H].
 Qed.
 
 (** What the log k has shown; nothing if there is no such log, or a step of it was refused *)
@@ -373,9 +393,10 @@ Lemma replay_ok : forall b l k fe, replay b = l -> holds E w0 fe (says l k) e0.
 Proof.
   intros b l k fe <-. unfold says. destruct (nth_error (replay b) k) as [[p|]|] eqn:Q;
     [|exact Logic.I..].
-  apply nth_error_In, in_rev in Q.
-  apply (steps_sound (text_of b) start (text_of b)); [|exact Q].
-  split; [constructor|]. intros q fe' [].
+  apply nth_error_In in Q. unfold replay in Q.
+  pose proof (symbols_sound (N.to_nat (hd 0%N (text_of b))) 1 Leaf (tl (text_of b), [])) as S.
+  destruct (symbols _ _ _ _) as [s i]. apply in_rev in Q.
+  exact (proj2 (steps_sound (text_of b) s i S) p fe Q).
 Qed.
 End Sound.
 
@@ -414,3 +435,13 @@ Ltac of_means r k :=
   intros Omega E HE; destruct (outcome Omega E HE) as [w _];
   pose proof (means_ok _ _ r k Omega E HE w) as H; hnf in H;
   first [exact H | exact (proj1 H) | exact (proj2 H)].
+
+(** Of statements without expectations, in the order of the logs from number k on *)
+Fixpoint all (l : list Prop) : Prop := match l with [] => True | p :: r => p /\ all r end.
+Ltac by_logs r k :=
+  lazymatch goal with
+  | |- all [] => exact Logic.I
+  | |- all (True :: _) => split; [exact Logic.I | by_logs r (S k)]
+  | |- all (_ :: _) => split; [exact (truth_ok _ _ r k) | by_logs r (S k)]
+  | |- all ?l => unfold l; by_logs r k
+  end.
