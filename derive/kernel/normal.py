@@ -15,7 +15,7 @@ Conventions of `terms` make ``(x y)^-1 = x^-1 y^-1`` unconditional; ``x x^-1`` b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
@@ -437,6 +437,8 @@ class Normaliser:
         replaced = self._apply_delta(factors)
         if replaced is not None:
             return self._close_all(indices, replaced)
+        if indices and sum(t.op == "delta" for t in factors) > 1:  # they may tell an index together
+            return self._close_all(indices, {_sorted_monomial((), factors): ONE})
         return self._canonical(indices, factors)
 
     def _close_all(self, indices: tuple[Term, ...], p: Poly) -> Poly:
@@ -539,24 +541,46 @@ class Normaliser:
                 return self.times(self.poly(size), {m: ONE})
         if any(t.op == "delta" for t, _ in m.factors):
             m = self.opened(m)
-        for t, _ in m.factors:
-            k = self._solve_delta(t, i) if t.op == "delta" else None
+        deltas = [t for t, _ in m.factors if t.op == "delta"]
+        for t in deltas:
+            k = self._solve_deltas(t, i, deltas)
             if k is not None:
                 rest = [(s, e) for s, e in m.factors if s is not t]
                 return self._close_all(m.indices, self._renormal(rest, {i: k}))
         return self._canonical((*m.indices, i), dict(m.factors))
 
+    def _solve_deltas(self, t: Term, i: Term, deltas: list[Term]) -> Term | None:
+        """`k` with 0 <= k < size of `i` known and `t` = [i = k], or `t` = [i = j] beside [j = k].
+
+        `i` is not in `k`.
+        """
+        j = self._solve_delta(t, i)
+        if j is None or self.in_range(j, i.children[0]):
+            return j
+        others = (s for s in deltas if s is not t and i not in s.free)
+        values = (k for s in others for k in self._equals(j, s))
+        return next((k for k in values if self.in_range(k, i.children[0])), None)
+
+    def _equals(self, j: Term, s: Term) -> Iterator[Term]:
+        """What `j` is, as a delta `s` has it: its value if it is a variable, else variables."""
+        if j.op == "var":
+            k = self._solve_delta(s, j)
+            if k is not None:
+                yield k
+            return
+        for k in sorted((v for v in s.free if isinstance(v, Term)), key=_variable_order):
+            if self._solve_delta(s, k) is j:
+                yield k
+
     def _solve_delta(self, t: Term, i: Term) -> Term | None:
-        """`k` with delta = [i = k], `i` not in `k`, and 0 <= k < size of `i` known."""
+        """`k` with delta = [i = k], `i` not in `k`."""
         difference = plus(self.poly(t.children[0]), self.poly(t.children[1]), -1)
         alone = Monomial((), ((i, 1),))
         c = difference.get(alone)
         if c is None:
             return None
         k = to_term(scaled(plus(difference, {alone: c}, -1), -1 / c))
-        if i in k.free or not self.in_range(k, i.children[0]):
-            return None
-        return k
+        return None if i in k.free else k
 
     def _canonical(self, indices: tuple[Term, ...], factors: dict[Term, int]) -> Poly:
         """Rename and order the summed variables, and order the factors."""

@@ -265,6 +265,26 @@ def test_a_delta_between_ranges_keeps_the_indices() -> None:
     assert same(both, T.total(N, T.total(M, T.mul(T.delta(i, h), A(i)))))
 
 
+def test_deltas_that_tell_an_index_together() -> None:
+    """[i = a] [a = b] = [i = a] [i = b] leaves one sum where `a` and `b` have one range."""
+    a, b = T.bound(1), T.bound(0)
+
+    def twice(n: Term, m: Term, *factors: Term) -> Term:
+        return T.total(n, T.total(m, T.mul(*factors)))
+
+    for x in (I, H, K, T.ONE, T.add(K, T.ONE)):
+        once = T.total(M, T.mul(T.delta(x, T.bound(0)), A(T.bound(0))))
+        assert same(twice(M, M, T.delta(x, a), T.delta(a, b), A(b)), once)
+        assert same(twice(M, M, T.delta(x, a), T.delta(x, b), A(b)), once)
+        assert not same(twice(M, L, T.delta(x, a), T.delta(x, b), A(b)), once)
+        assert not same(twice(M, M, T.delta(x, a), T.delta(T.add(x, T.ONE), b), A(b)), once)
+    ends = T.mul(T.delta(K, T.ONE), T.total(N, T.mul(T.delta(K, T.bound(0)), X)))
+    reach = T.add(N, T.ONE)  # 1 lies in the range of N + 1 entries, not in that of N
+    assert not same(ends, T.mul(T.delta(K, T.ONE), X))
+    ends = T.mul(T.delta(K, T.ONE), T.total(reach, T.mul(T.delta(K, T.bound(0)), X)))
+    assert same(ends, T.mul(T.delta(K, T.ONE), X))
+
+
 def test_indices_outside_their_sum_are_refused() -> None:
     with pytest.raises(T.KernelError, match="outside"):
         Normaliser().poly(T.bound(0))
