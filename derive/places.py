@@ -49,11 +49,12 @@ _DERIVATIONS: Final = (
           r"$h \cdot O(n^2 d_k) = O(n^2 d_{\text{model}})$ operations."),
     Place("A14", "42", "The cost is of the same order as that of a single head."),
     Place("A15", "50-56", r"For positions $0, \dots, n-1$ and $i = 0, \dots, d_{\text{model}}/2-1$ "
-          r"the encoding has $\sin(pos/10000^{2i/d_{\text{model}}})$ at $2i$ and the cosine of the "
-          r"same angle at $2i+1$."),
+          r"the encoding has $\sin(\mathit{pos}/10000^{2i/d_{\text{model}}})$ at $2i$ and the "
+          r"cosine of the same angle at $2i+1$."),
     Place("A16", "60", "Property 1: different positions have different encodings."),
     Place("A17", "62-66", r"The addition formulas of sine and cosine."),
-    Place("A18", "62, 68", r"Property 2: $PE_{pos+k}$ is a linear function of $PE_{pos}$."),
+    Place("A18", "62, 68",
+          r"Property 2: $PE_{\mathit{pos}+k}$ is a linear function of $PE_{\mathit{pos}}$."),
     Place("A19", "68-70", r"The function is the rotation with the rows "
           r"$(\cos k\omega_i, \sin k\omega_i)$ and $(-\sin k\omega_i, \cos k\omega_i)$ on the "
           r"$i$-th pair, where $\omega_i = 10000^{-2i/d_{\text{model}}}$."),
@@ -125,7 +126,7 @@ _INTERVIEW: Final = (
     Place("B24", "97", "The FFN holds the majority of the Transformer's parameters."),
     Place("B25", "101-103", r"From 512 to 2048 dimensions, ReLU, and back to 512."),
     Place("B26", "105-127", r"Code of the FFN: two linear layers with a ReLU between them, for "
-          r"input of shape $(batch, seq, d_{\text{model}})$."),
+          r"input of shape $(\mathit{batch}, \mathit{seq}, d_{\text{model}})$."),
     Place("B45", "118-125", r"Comments in the code give the shapes as 512, 2048 and 512."),
     Place("B27", "129-133", "A figure and the core formula of the FFN, both absent from the text; "
           r"$X$ is said to be the original input."),

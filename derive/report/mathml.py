@@ -34,6 +34,7 @@ _JOINING: Final = frozenset({
 
 _HOLE: Final = "<mtext>@</mtext>"
 _ROMAN: Final = re.compile(r"\\mathrm\s*\{([A-Za-z0-9 ]+)\}")
+_WORD: Final = re.compile(r"\\mathit\s*\{([A-Za-z]+)\}")
 _NORMS: Final = {r"\lVert": r"\|", r"\rVert": r"\|", r"\lvert": "|", r"\rvert": "|"}
 _NORM: Final = re.compile(r"\\[lr][Vv]ert(?![A-Za-z])")
 _COMMAND: Final = re.compile(r"\\[A-Za-z]*")
@@ -76,6 +77,7 @@ def displayed(latex: str) -> tuple[str, bool]:
     groups = _cut(pieces)
     broken = _split_fences([part for group in groups for part in group])
     texts = [[_math(part, broken) for part in group] for group in groups]
+    texts[0][0] = _math(groups[0][0], broken, first=True)
     marked = ["".join(t) if len(t) == 1 else f"<span>{''.join(t)}</span>" for t in texts]
     wide = any(width(part) > NARROW_EM for group in groups for part in group)
     return "".join(marked), wide
@@ -93,7 +95,8 @@ def inline(latex: str) -> str:
     pieces = read(latex)
     parts = [part for group in _cut(pieces) for part in group]
     broken = _split_fences(parts)
-    return "".join(_math(part, broken) for part in parts)
+    first, *others = parts
+    return _math(first, broken, first=True) + "".join(_math(part, broken) for part in others)
 
 
 # -- where lines may end -----------------------------------------------------------------------
@@ -165,12 +168,20 @@ def _split_fences(parts: list[list[Piece]]) -> frozenset[int]:
 # -- markup ------------------------------------------------------------------------------------
 
 
-def _math(pieces: list[Piece], broken: frozenset[int]) -> str:
+def _math(pieces: list[Piece], broken: frozenset[int], *, first: bool = False) -> str:
+    """A part of a formula; a sign of the `first` one stands before a number."""
     markup = _SUM_AND_SUM.sub("", _row(pieces, broken))
+    markup = _SIGN_OF_A_NUMBER.sub(r"\1<mo form=prefix>", markup)
     joins = bool(pieces) and pieces[0].kind in _JOINING and markup.startswith("<mo>")
-    if joins and not markup.startswith(_INFIX_ONLY, len("<mo>")):
+    if joins and not first and not markup.startswith(_INFIX_ONLY, len("<mo>")):
         markup = markup.replace("<mo>", "<mo form=infix>", 1)  # it would count as a prefix
     return f"<math>{markup}</math>"
+
+
+_SIGN_OF_A_NUMBER: Final = re.compile(
+    r"(<mo>(?:[=≠≤≥,:;⇒⇔∧∨↦·×∈(\[{]|&lt;|&gt;)</mo>|<mtext>[(\[{]</mtext>)<mo>(?=[−+]</mo>)"
+)
+"""A browser takes every sign that is not the first of its row for one between two numbers."""
 
 
 def _row(pieces: list[Piece], broken: frozenset[int]) -> str:
@@ -230,6 +241,7 @@ def _fenced(pieces: list[Piece], broken: frozenset[int]) -> str:
 def _piece(source: str) -> str:
     """A piece by itself; pieces recur by the thousand, so that this is what makes it fast."""
     plain = _NORM.sub(lambda found: _NORMS[found[0]], _ROMAN.sub(r"\\text{\1}", source))
+    plain = _WORD.sub(lambda found: rf"\text{{{''.join(map(_italic, found[1]))}}}", plain)
     plain = plain.replace(r"\not\le", r"\nleq")
     from latex2mathml.converter import Converter  # loaded where there is a page to write
 
@@ -250,6 +262,9 @@ def _markup(element: Element) -> str:
     them there, and pages hold such rows by the ten thousand.
     """
     if element.tag in _SCRIPTED:
+        element = _primed(element)
+        if element.tag == "mi":
+            return f"<mi>{element.text}</mi>"
         base, *scripts = element
         children = _markup(base) + "".join(_joined(s) or _script(s) for s in scripts)
     else:
@@ -261,6 +276,8 @@ def _markup(element: Element) -> str:
     tag, given = _tag(element.tag, text), element.attrib
     if tag == "mo" and text in _BRACKETS and given.get("stretchy") == "false":
         tag, given = "mtext", {}  # shorter to tell
+    if tag == "mo" and text == "/":
+        tag = "mtext"  # no space stands around it
     if tag == "mn" and given.get("mathvariant") == "bold":  # browsers know no such attribute
         text, given = text.translate(_BOLD), {}
     attributes = "".join(_attributes(tag, text, given))
@@ -290,6 +307,36 @@ def _joined(row: Element) -> str:
             return ""
         signs.append(_italic(text) if letter else text)
     return f"<mi>{escape(''.join(signs), quote=False)}</mi>"
+
+
+def _primed(element: Element) -> Element:
+    """A letter with a prime in its superscript as a letter of its own: fonts raise the prime."""
+    base, script = element[0], element[-1]
+    tokens = list(script) if script.tag == "mrow" else [script]
+    prime = unescape(tokens[0].text or "") if tokens else ""
+    letter = base.text or ""
+    if (
+        element.tag not in {"msup", "msubsup"}
+        or prime not in _PRIMES
+        or base.tag != "mi"
+        or base.attrib
+        or not _LETTER.fullmatch(letter)
+    ):
+        return element
+    named = Element("mi")
+    named.text = _italic(letter) + prime
+    rest = Element("mrow")
+    rest.extend(tokens[1:])
+    scripts = [*element[1:-1], *([rest] if len(rest) else [])]
+    if not scripts:
+        return named
+    tag = element.tag if len(scripts) == len(element) - 1 else "msub"
+    primed = Element(tag)
+    primed.extend([named, *scripts])
+    return primed
+
+
+_PRIMES: Final = frozenset("′″‴")
 
 
 def _script(row: Element) -> str:

@@ -108,7 +108,7 @@ class _Page:
             "<main id=main>",
             _summary(report),
             _entries(report.entries),
-            *map(_document, report.documents),
+            *(_document(document) for document in report.documents if _speaks(document)),
             _figures(report.figures),
             _section("guide", say(GUIDE), guide),
             *topics,
@@ -296,7 +296,7 @@ def _header(report: Report) -> str:
 
 def _contents(report: Report, axioms: dict[str, Note]) -> str:
     parts = [("summary", say("Summary")), ("claims", say("All claims"))]
-    parts += [(document.key, document.title) for document in report.documents]
+    parts += [(document.key, document.title) for document in report.documents if _speaks(document)]
     parts += [("pictures", say("Pictures"))] if report.figures else []
     parts += [("guide", say(GUIDE))] if report.guide else []
     topics = [(topic.key, topic.title) for topic in report.topics]
@@ -403,6 +403,11 @@ def _entry(entry: Entry) -> str:
 
 
 # -- the notes ---------------------------------------------------------------------------------
+
+
+def _speaks(document: Document) -> bool:
+    """Whether there is anything to tell of it: our own code has no places."""
+    return bool(document.passages or document.faults)
 
 
 def _document(document: Document) -> str:
@@ -532,14 +537,16 @@ def _text(text: str) -> str:
     out: list[str] = []
     after_formula = False
     for span, part in spans(text):
+        if after_formula and part[:1] in _CLOSING:  # it stays with the formula inside of it
+            out[-1] = out[-1].removesuffix("</math>") + f"<mtext>{part[0]}</mtext></math>"
+            part = part[1:]
         shown = _span(span, part)
-        out.append(f"{_WORD_JOINER}{shown}" if after_formula and part[:1] in _CLOSING else shown)
+        out.append(shown)
         after_formula = shown.endswith("</math>")
     return "".join(out)
 
 
-_CLOSING: Final = frozenset(".,;:!?)]”’，。；：！？、）")
-_WORD_JOINER: Final = "\u2060"
+_CLOSING: Final = tuple(".,;:!?)]”’，。；：！？、）")
 
 
 def _span(span: Span, part: str) -> str:
