@@ -218,7 +218,10 @@ class Prover:
                     premises.append(t)
                 uses.append((premises.index(t), ()))
             out.append(Item(tuple(uses), self.term(cofactor)))
-        theorem = self._order(self.formula(goal), premises, tuple(out), self.facts(*facts))
+        wanted = self.formula(goal)
+        theorem = search.opposed(wanted, premises, out)
+        if theorem is None:
+            theorem = self._order(wanted, premises, tuple(out), self.facts(*facts))
         return theorem if reason is None else self.note(theorem, reason)
 
     @staticmethod

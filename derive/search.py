@@ -346,3 +346,38 @@ def leftover(a: Term, b: Term) -> str:
     """What is left of a - b in normal form, for messages."""
     work = Normaliser()
     return T.show(to_term(plus(work.poly(a), work.poly(b), -1)))
+
+
+def opposed(goal: Term, premises: Sequence[Theorem], items: Sequence[Item]) -> Theorem | None:
+    """0 < 0 from x < y and y <= x, of which it is no matter how long they are."""
+    whole = [Item(((k, ()),), T.ONE) for k in range(2)]
+    if goal is not T.lt(T.ZERO, T.ZERO) or len(premises) != 2 or list(items) != whole:
+        return None
+    below, back = premises
+    if (below.conclusion.op, back.conclusion.op) != ("lt", "le"):
+        return None
+    x, y = below.conclusion.children
+    if back.conclusion.children != (y, x):
+        return None
+    theorem = _two_ways()
+    for value in (x, y):
+        theorem = infer("specialise", [theorem], value)
+    for premise in premises:
+        theorem = infer("modus-ponens", [theorem, premise])
+    return theorem
+
+
+@cache
+def _two_ways() -> Theorem:
+    """For all x, y: x < y -> y <= x -> 0 < 0."""
+    x, y = T.var("x", "real"), T.var("y", "real")
+    parts = T.lt(x, y), T.le(y, x)
+    each = tuple(Item(((k, ()),), T.ONE) for k in range(2))
+    theorem = infer(
+        "order", [infer("assume", [], p) for p in parts], T.lt(T.ZERO, T.ZERO), 2, each
+    )
+    for p in reversed(parts):
+        theorem = infer("discharge", [theorem], p)
+    for v in (y, x):
+        theorem = infer("generalise", [theorem], v)
+    return theorem

@@ -20,9 +20,11 @@ from derive.language import (
     forall,
     index,
     integer,
+    less,
     natural,
     norm,
     plus,
+    power,
     real,
     sequence,
     tensor,
@@ -238,3 +240,16 @@ def test_a_rule_with_a_maximum_is_found_whatever_the_order_of_its_arguments():
     part = p.assume(forall(i, equal(sp.Max(0, x[i]), sp.Max(0, -x[i]))))
     weighted = (total(times(y[i], sp.Max(0, side * x[i])), i) for side in (1, -1))
     assert p.equal(*weighted, part).hypotheses == part.hypotheses
+
+
+def test_what_lies_below_and_not_below_is_absurd_however_long_it_is():
+    p = Prover(Converter(), [])
+    long = power(plus(x[i], x[j], n), 3)
+    with p.supposing(less(n, long)) as below, p.supposing(at_most(long, n)) as back:
+        found = p.order(less(0, 0), (1, below), (1, back))
+        assert found.conclusion is T.lt(T.ZERO, T.ZERO)
+        assert found.rule == "modus-ponens"  # without the normal form of the long side
+        assert found.hypotheses == below.hypotheses | back.hypotheses
+        for wrong in ([(1, back), (1, back)], [(1, below), (2, back)], [(1, below), (-1, back)]):
+            with pytest.raises(KernelError):
+                p.order(less(0, 0), *wrong)
