@@ -373,9 +373,7 @@ def _two_ways() -> Theorem:
     x, y = T.var("x", "real"), T.var("y", "real")
     parts = T.lt(x, y), T.le(y, x)
     each = tuple(Item(((k, ()),), T.ONE) for k in range(2))
-    theorem = infer(
-        "order", [infer("assume", [], p) for p in parts], T.lt(T.ZERO, T.ZERO), 2, each
-    )
+    theorem = infer("order", [infer("assume", [], p) for p in parts], T.lt(T.ZERO, T.ZERO), 2, each)
     for p in reversed(parts):
         theorem = infer("discharge", [theorem], p)
     for v in (y, x):
