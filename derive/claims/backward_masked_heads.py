@@ -158,8 +158,8 @@ def random_mask(rng: np.random.Generator, heads: int, queries: int, keys: int) -
     return mask
 
 
-def draw(which: str) -> Draw:
-    """`which` names the argument."""
+def draw(which: str | int) -> Draw:
+    """`which` names the argument, or numbers an input."""
 
     def cases(rng: np.random.Generator) -> Iterator[Case]:
         from numeric import (
@@ -171,7 +171,8 @@ def draw(which: str) -> Draw:
 
         for x, y, z, w in drawn(rng):
             cotangent, mask = rng.standard_normal(x.shape), random_mask(rng, w.h, len(x), len(y))
-            gradient = getattr(multi_head_attention_vjp(x, y, z, w, cotangent, mask=mask)[3], which)
+            *inputs, weights = multi_head_attention_vjp(x, y, z, w, cotangent, mask=mask)
+            gradient = getattr(weights, which) if isinstance(which, str) else inputs[which]
             output = multi_head_attention(x, y, z, w, mask=mask)
             together = concat_heads(attention_heads(x, y, z, w, mask=mask))
             values = {Q: x, K: y, V: z, G: cotangent, concat: together, **of_layer(w)}
@@ -203,7 +204,7 @@ s = CROSS.s
 
 
 def claim(
-    name: str, title: str, formula: str, goal: GradientIs, proof: Script, which: str,
+    name: str, title: str, formula: str, goal: GradientIs, proof: Script, which: str | int,
     definitions: tuple[Given, ...], mistakes: Mistakes | None = None,
 ) -> Claim:  # fmt: skip
     return backward_claim(

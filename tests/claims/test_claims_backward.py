@@ -28,6 +28,7 @@ from derive.claims import backward_feed_forward as F
 from derive.claims import backward_gated as S
 from derive.claims import backward_grouped as Q
 from derive.claims import backward_inputs as I
+from derive.claims import backward_masked_biases as MB
 from derive.claims import backward_masked_heads as MM
 from derive.claims import backward_multi_head as M
 from derive.claims import backward_norms as N
@@ -90,7 +91,7 @@ def test_every_component_and_input_has_its_claim() -> None:
         "attention": ["queries", "keys", "values"],
         "attention-masked": ["queries", "keys", "values"],
         "multi-head": [*multi_head, "output-weight", "output-bias"],
-        "multi-head-masked": [f"{x}-weight" for x in ("query", "key", "value", "output")],
+        "multi-head-masked": [*multi_head, "output-weight", "output-bias", "key-bias-zero"],
         "self-attention": ["input"],
         "self-attention-masked": ["input"],
         "feed-forward": ["input", "first-weight", "first-bias", "second-weight", "second-bias"],
@@ -424,6 +425,45 @@ MUTANTS = {
     "masked heads: one token": told(
         "multi-head-masked-output-weight", times(M.concat[0, M.l], M.G[0, M.o]),
         lambda goal: M.prove_output_weight(goal, MM.CROSS),
+    ),
+    "masked heads: excluded keys count for the bias": slip(
+        "multi-head-masked-query-bias", "excluded keys count as well",
+        masked_scores(MB.by_query_bias),
+    ),
+    "masked heads: the first query alone": told(
+        "multi-head-masked-query-bias", MM.CROSS.by_q[M.j, 0, M.c], masked_scores(MB.by_query_bias)
+    ),
+    "masked heads: the matrix of the keys": told(
+        "multi-head-masked-query-input",
+        total(times(MM.CROSS.by_q[M.i, M.r, M.c], M.W_K[M.i, M.a, M.c]), M.i, M.c),
+        masked_scores(MB.by_query_input),
+    ),
+    "masked heads: the first key alone": told(
+        "multi-head-masked-key-bias", MM.CROSS.by_k[M.j, 0, M.c], masked_scores(MB.by_key_bias)
+    ),
+    "masked heads: the bias of the keys does something": told(
+        "multi-head-masked-key-bias-zero", 1, MB.prove_key_bias_does_nothing
+    ),
+    "masked heads: no mean for the bias of the keys": slip(
+        "multi-head-masked-key-bias-zero",
+        "the mean is not taken away in the backward pass of the softmax",
+        MB.prove_key_bias_does_nothing,
+    ),
+    "masked heads: one matrix for all": slip(
+        "multi-head-masked-key-input", "all heads pass back through the matrix of the first",
+        masked_scores(MB.by_key_input),
+    ),
+    "masked heads: mean over the keys": slip(
+        "multi-head-masked-value-bias", "the mean over the keys",
+        lambda goal: M.through_values(MM.CROSS, goal, 4),
+    ),
+    "masked heads: the first head alone": told(
+        "multi-head-masked-value-input",
+        total(times(MM.CROSS.by_v[0, M.r_m, M.f], M.W_V[0, M.a, M.f]), M.f),
+        lambda goal: M.through_values(MM.CROSS, goal, 4),
+    ),
+    "masked heads: mean over the rows": slip(
+        "multi-head-masked-output-bias", "the mean over the rows", table()
     ),
     "masked heads: not through the keys": slip(
         "self-attention-masked-input", "the path through the keys is forgotten", masked_self
