@@ -7,7 +7,7 @@ from the names that are in use.  A node that is not known raises; nothing is pri
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -216,14 +216,18 @@ class _Printer:
         found = _softmax(t)
         if found is None:
             return self._plain_mul(t)
-        rest, scores, along = found
+        named, scores, along = found
         inside = self.term(scores)
         if r"\sum" not in inside:
             return self._plain_mul(t)
         text = rf"\operatorname{{softmax}}_{{{name(along.data[0])}}}{fenced(inside)}"
-        if not rest:
+        if named is _SOFTMAX:
             return text, _ATOM
-        product, level = self._term(T.mul(*rest, T.var("%softmax")))
+        if any(c.op == "pow" and c.data < 0 for c in _factors(named)):  # beside the quotient
+            others = self.term(_with_factors(named, [(_SOFTMAX, T.ONE)]), _MUL)
+            sign = "-" if others.startswith("-") else ""
+            return rf"{sign}{text}\,{others[len(sign) :]}", _SUM if sign else _MUL
+        product, level = self._term(named)
         return product.replace(r"\mathrm{%softmax}", text), level
 
     def _plain_mul(self, t: Term) -> tuple[str, int]:
@@ -342,6 +346,7 @@ class _Printer:
         """The last index of a range: n - 1 for n, n for n + 1, and n - 2 for n - 1."""
         if size.op == "num":
             return str(size.data - 1)
+        size = _collected(size)
         if size.op == "add" and not T.free_symbols(size.children[-1]):
             rest, last = T.add(*size.children[:-1]), T.add(size.children[-1], T.num(-1))
             shift = literal(Normaliser().poly(last))
@@ -353,8 +358,13 @@ class _Printer:
         if x.op == "pow" and x.data == 2 and x.children[0].op == "add":
             y, *rest = x.children[0].children
             if rest == [T.mul(T.num(-1), T.expectation(y))]:
-                return rf"\operatorname{{Var}}{law}{fenced(self.term(y), '[]')}"
-        return rf"\mathbb{{E}}{law}{fenced(self.term(x), '[]')}"
+                return rf"\operatorname{{Var}}{law}{fenced(self._apart(y), '[]')}"
+        return rf"\mathbb{{E}}{law}{fenced(self._apart(x), '[]')}"
+
+    def _apart(self, x: Term) -> str:
+        """What stands in brackets, apart from them if it begins with one itself."""
+        text = self.term(x)
+        return rf"\,{text}\," if text.startswith("[") else text
 
     # ------------------------------------------------------------------ applications
 
@@ -364,7 +374,7 @@ class _Printer:
         if not head.arities:
             if _is_value(t):
                 return base + fenced(self.term(t.children[0]))
-            return indexed(base, [self.scripted(c) for c in t.children])
+            return indexed(base, [self.scripted(_computed(c)) for c in t.children])
         own = head.own_scalars
         out = indexed(base, [self.scripted(c) for c in t.children[:own]])
         at = own
@@ -509,6 +519,31 @@ class _Printer:
         return rf"{base} \text{{ is differentiable at }} {', '.join(self._vectors(t))}"
 
 
+def _computed(index: Term) -> Term:
+    """The number that an index without variables is."""
+    if index.op not in ("add", "mul") or index.loose or T.free_symbols(index):
+        return index
+    number = literal(Normaliser().poly(index))
+    return index if number is None else T.num(number)
+
+
+def _collected(size: Term) -> Term:
+    """A sum without parentheses, its numbers added up at the end."""
+    terms = list(_summands(size))
+    numbers = [t.data for t in terms if t.op == "num"]
+    if len(terms) == len(size.children) and len(numbers) <= 1 and 0 not in numbers:
+        return size
+    others = [t for t in terms if t.op != "num"]
+    return T.add(*others, T.num(sum(numbers))) if sum(numbers) else T.add(*others)
+
+
+def _summands(t: Term) -> Iterator[Term]:
+    if t.op != "add":
+        yield t
+    for c in t.children if t.op == "add" else ():
+        yield from _summands(c)
+
+
 def tensor_letter(p: Term, taken: frozenset[str]) -> str:
     """The name that the tensor of a quantifier gets."""
     letters = "MNPXYZUW" if p.data[1] == 2 else BY_SORT["tensor"]
@@ -523,19 +558,46 @@ def _reaches(*factors: Term) -> bool:
     return any(f.op in ("sum", "prod") for f in factors)
 
 
-def _softmax(t: Term) -> tuple[list[Term], Term, Term] | None:
-    """The other factors, z and i for a factor e^z_i over the sum of e^z_j over all j."""
-    for above in (c for c in t.children if c.op == "fn" and c.data == "exp"):
-        for below in (c for c in t.children if c.op == "pow" and c.data == -1):
+_SOFTMAX: Final = T.var("%softmax")
+
+
+def _softmax(t: Term) -> tuple[Term, Term, Term] | None:
+    """For a factor e^z_i over the sum of e^z_j over all j: the product that has `_SOFTMAX` in its
+    place, z and i.
+    """
+    factors = list(_factors(t))
+    for above in (c for c in factors if c.op == "fn" and c.data == "exp"):
+        for below in (c for c in factors if c.op == "pow" and c.data < 0):
             if below.children[0].op != "sum":
                 continue
             size, body = below.children[0].children
             for i in above.free - below.free:
                 ranges = isinstance(i, Term) and i.data[1] == "fin" and i.children[0] is size
                 if ranges and isinstance(i, Term) and T.instantiate(body, (i,)) is above:
-                    rest = [c for c in t.children if c is not above and c is not below]
-                    return rest, above.children[0], i
+                    left = T.power(below.children[0], below.data + 1) if below.data < -1 else T.ONE
+                    named = _with_factors(t, [(above, _SOFTMAX), (below, left)])
+                    return named, above.children[0], i
     return None
+
+
+def _factors(t: Term) -> Iterator[Term]:
+    """The factors of a product, also of the products in it."""
+    if t.op != "mul":
+        yield t
+    for c in t.children if t.op == "mul" else ():
+        yield from _factors(c)
+
+
+def _with_factors(t: Term, changes: list[tuple[Term, Term]]) -> Term:
+    """The product with each change made at one of its factors; what becomes 1 is left out."""
+    if t.op == "mul":
+        kept = [_with_factors(c, changes) for c in t.children]
+        return T.mul(*(c for c in kept if c is not T.ONE))
+    for k, (old, new) in enumerate(changes):
+        if t is old:
+            del changes[k]
+            return new
+    return t
 
 
 def _covariance(t: Term) -> tuple[Term, Term] | None:

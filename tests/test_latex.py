@@ -174,6 +174,49 @@ def test_long_softmax_weights_have_their_name():
     assert r"\operatorname{softmax}_{s}" in printed(equal(times(2, weight, v[s]), 0))
 
 
+def test_the_other_factors_of_a_softmax_stay_as_they_are():
+    m, d = dims("m d")
+    s, u, c = index("s", m), index("u", m), index("c", d)
+    q, K, v = tensor("q", d), tensor("K", m, d), tensor("v", m)
+    converter = Converter()
+
+    def term(expression):
+        return converter.formula(equal(expression, 0)).children[0]
+
+    weight, below = (
+        term(times(sp.exp(total(q[c] * K[s, c], c)))),
+        term(total(sp.exp(total(q[c] * K[u, c], c)), u)),
+    )
+    soft = r"\operatorname{softmax}_{s}\left(\sum_{i=0}^{d-1} q_{i}\,K_{s\,i}\right)"
+    x, total_v, share = term(v[s]), term(total(v[u], u)), term(over(1, d))
+    inverse = T.power(below, -1)
+    sums = r"\sum_{u=0}^{m-1} \exp\left(\sum_{i=0}^{d-1} q_{i}\,K_{u\,i}\right)"
+    for product, shown in (
+        (T.mul(weight, total_v, inverse), rf"{soft}\,\sum_{{u=0}}^{{m-1}} v_{{u}}"),
+        (T.mul(T.mul(weight, x), inverse), rf"{soft}\,v_{{s}}"),
+        (T.mul(T.mul(weight, T.mul(x, share)), inverse), rf"{soft}\,\frac{{v_{{s}}}}{{d}}"),
+        (
+            T.mul(weight, T.mul(T.num(-1), T.power(below, -2), x)),
+            rf"-{soft}\,\frac{{v_{{s}}}}{{{sums}}}",
+        ),
+        (
+            T.mul(T.power(weight, 2), inverse),
+            rf"\frac{{\left({latex(weight)}\right)^{{2}}}}{{{sums}}}",
+        ),
+    ):
+        assert latex(product) == shown
+
+
+def test_bounds_and_indices_are_added_up():
+    size = T.add(T.add(T.var("l", "nat"), T.add(T.var("r", "nat"), T.ONE)), T.ONE)
+    assert latex(T.total(size, T.ONE)) == r"\sum_{i=0}^{l+r+1} 1"
+    assert (
+        latex(T.total(T.add(T.add(T.var("l", "nat"), T.ZERO), T.ONE), T.ONE)) == r"\sum_{i=0}^{l} 1"
+    )
+    entry = T.apply("x", T.add(T.mul(T.num(2), T.ZERO), T.ONE))
+    assert latex(entry) == "x_{1}"
+
+
 def test_what_is_no_softmax_is_not_called_so():
     m, d = dims("m d")
     s, u, c = index("s", m), index("u", m), index("c", d)

@@ -57,6 +57,11 @@ def shown(statement: Any, *given: Any) -> str:
 
 
 SHOWN = {
+    "∃M: M x = y": exists(J, forall(a, equal(total(J[a, b] * x[b], b), y[a]))),
+    "J Wᵀ + W Jᵀ = 0": forall(
+        (a, c), equal(total(W[a, b] * J[c, b] + J[a, b] * W[c, b], b), 0)
+    ),
+    "d 𝟏ᵀ x = 1": equal(total(x[b], a, b), 1),
     "O = A V": forall(t, forall(a, equal(O[t, a], total(A[t, s] * V[s, a], s)))),
     "Aᵀ O = V": forall(s, forall(a, equal(total(A[t, s] * O[t, a], t), V[s, a]))),
     "W x = y": forall(a, equal(total(W[a, b] * x[b], b), y[a])),
@@ -126,6 +131,12 @@ def test_an_index_of_a_premise_is_not_free() -> None:
     assert shown(at_t) == "∀t < n: A_t0 = 1 ⇒ zᵀ A_t = 0"
 
 
+def test_what_exists_may_depend_on_a_free_index() -> None:
+    """For every row there is a matrix: that is not one matrix for all rows."""
+    row = equal(total(J[a, b] * x[b], b), y[a])
+    assert shown(exists(J, row)) == "∃M: xᵀ M_a = y_a"
+
+
 def test_a_premise_is_not_made_stronger() -> None:
     """Its free index stands for one row, also where the conclusion says nothing of it."""
     row = equal(total(A[t, s] * z[s], s), 0)
@@ -172,7 +183,6 @@ NOT_SHOWN = {
     "columns and rows normalised": forall(
         (t, s), equal(A[t, s], over(sp.exp(B[t, s]), total(sp.exp(B[t, u] + 1), u)))
     ),
-    "a matrix that exists": exists(J, forall(a, equal(total(J[a, b] * x[b], b), y[a]))),
     "nothing is contracted": forall(a, equal(x[a], y[a])),
     "norms, which are shown as such": at_most(
         norm(lambda b: x[b] + y[b], d), norm(lambda b: x[b], d) + norm(lambda b: y[b], d)

@@ -275,8 +275,8 @@ def claims(masked: bool) -> tuple[Claim, ...]:
         return backward_claim(
             f"attention-{'masked-' if masked else ''}{name}",
             f"{TITLE[masked]}: backward to the {name}",
-            f"`scaled_dot_product_attention_vjp` returns as the gradient by the {name} "
-            f"${formula}$, with $A$ for the attention weights" + (SCORES if which < 2 else ".")
+            f"`scaled_dot_product_attention_vjp` returns ${formula}$ as the gradient by the "
+            f"{name}, with $A$ for the attention weights" + (SCORES if which < 2 else ".")
             + (" It takes a mask that is added to the scores." if masked else ""),
             goal, prove(goal, masked, *using), draw(which, masked),
             given=(*mask, *definitions), defined=mask_defined if masked else None,

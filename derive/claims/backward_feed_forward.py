@@ -125,7 +125,7 @@ def claim(
     """A gradient that passes the hidden units."""
     return backward_claim(
         f"feed-forward-{name}", f"Feed-forward network: backward to {title}",
-        f"`feed_forward_vjp` returns as the gradient by {title} ${formula}$, with "
+        f"`feed_forward_vjp` returns ${formula}$ as the gradient by {title}, with "
         r"$D = M \odot G\,W_2^\top$ for the gradient by what the hidden units receive; $M$ is 1 "
         "where that is positive, and 0 elsewhere.",
         goal, prove_through(goal), draw(which), given=(BEHIND,), premise=OFF_THE_KINK,
@@ -153,7 +153,7 @@ FIRST_BIAS = claim(
 SECOND_WEIGHT_GOAL = GradientIs(LOSS, W_2, (j, b), total(times(H[t, j], G[t, b]), t))
 SECOND_WEIGHT = backward_claim(
     "feed-forward-second-weight", "Feed-forward network: backward to $W_2$",
-    r"`feed_forward_vjp` returns as the gradient by $W_2$ $H^\top G$, with "
+    r"`feed_forward_vjp` returns $H^\top G$ as the gradient by $W_2$, with "
     r"$H = \mathrm{ReLU}(X W_1 + b_1)$.",
     SECOND_WEIGHT_GOAL,
     by_table(
@@ -165,7 +165,7 @@ SECOND_WEIGHT = backward_claim(
 SECOND_BIAS_GOAL = GradientIs(LOSS, b_2, b, total(G[t, b], t))
 SECOND_BIAS = backward_claim(
     "feed-forward-second-bias", "Feed-forward network: backward to $b_2$",
-    r"`feed_forward_vjp` returns as the gradient by $b_2$ $1^\top G$, the sum over all tokens.",
+    r"`feed_forward_vjp` returns $1^\top G$ as the gradient by $b_2$, the sum over all tokens.",
     SECOND_BIAS_GOAL,
     by_table(SECOND_BIAS_GOAL, "the bias is added to every row", "the delta leaves one column"),
     draw("b_2"),

@@ -140,7 +140,7 @@ def claim(
     told = ", ".join(TOLD[g] for g in given if g in TOLD)
     return backward_claim(
         f"gated-feed-forward-{name}", f"Gated feed-forward network: backward to {title}",
-        f"`gated_feed_forward_vjp` returns as the gradient by {title} ${formula}$, with {told}.",
+        f"`gated_feed_forward_vjp` returns ${formula}$ as the gradient by {title}, with {told}.",
         goal, prove(goal, given), draw(which), given=given,
     )  # fmt: skip
 
@@ -171,7 +171,7 @@ DOWN_WEIGHT = claim(
 DOWN_BIAS_GOAL = GradientIs(LOSS, b_D, b, total(G[t, b], t))
 DOWN_BIAS = backward_claim(
     "gated-feed-forward-down-bias", "Gated feed-forward network: backward to $b^d$",
-    r"`gated_feed_forward_vjp` returns as the gradient by $b^d$ $1^\top G$.", DOWN_BIAS_GOAL,
+    r"`gated_feed_forward_vjp` returns $1^\top G$ as the gradient by $b^d$.", DOWN_BIAS_GOAL,
     by_table(DOWN_BIAS_GOAL, "the bias is added to every row", "the delta leaves one column"),
     draw("b_down"),
 )  # fmt: skip

@@ -85,8 +85,8 @@ def claim(
 ) -> Claim:  # fmt: skip
     return backward_claim(
         f"grouped-query-attention-{name}", f"Grouped-query attention: backward to the {name}",
-        f"`grouped_query_attention_vjp` returns as the gradient by the {name} of group $p$ "
-        f"${formula}$.",
+        f"`grouped_query_attention_vjp` returns ${formula}$ as the gradient by the {name} of "
+        "group $p$.",
         goal,
         by_table(
             goal, "product, quotient and chain rule",

@@ -168,7 +168,7 @@ ROTARY = backward_claim(
                           r"the deltas leave one pair, and $\cos(-\theta) = \cos\theta$, "
                           r"$\sin(-\theta) = -\sin\theta$"), draw_rotary,
     mistakes=lambda: (
-        ("turned on in place of back",
+        ("turned further in place of back",
          total(times(turn(theta[t, p], g, e), H[t, p, e]), e),
          {n: 1, pairs: 1, theta: [[A_QUARTER_TURN]], Y: [[[0, 0]]], H: [[[1, 0]]]}),
     ),

@@ -1188,7 +1188,7 @@ def prove_cauchy_schwarz(p: Prover) -> Theorem:
     )
     compared = p.order(
         at_most(squared(size), squared(lengths)), (half, products), (1, same),
-        reason="so, with $|s|^2 = s^2$,",
+        reason="halve, and use $|s|^2 = s^2$",
     )  # fmt: skip
     theorem = by_squares(p, size, lengths, compared)
     return p.note(theorem, "neither side is negative, so the same holds without the squares")

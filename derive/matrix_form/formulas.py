@@ -89,8 +89,12 @@ class _Writer:
                 text = after.formula(conclusion)
                 text = latex.fenced(text) if latex.is_equivalence(conclusion) else text
                 return rf"{self._premise(premise)} \ \Rightarrow\  {text}"
+            case "forall" if p.data[0] == "fin":
+                return self._for_all_entries(p)
             case "forall":
-                return self._for_all(p)
+                return self._for_whole(p)
+            case "exists" if p.data[0] != "fin":  # what there is may depend on the free indices
+                return self._within(p)._for_whole(p)
             case "and" if latex.is_equivalence(p):
                 sides = self._within(p)._parts(p.children[0].children)
                 return r" \ \Leftrightarrow\  ".join(sides)
@@ -146,18 +150,18 @@ class _Writer:
 
     # ------------------------------------------------------------------ quantifiers
 
-    def _for_all(self, p: Term) -> str:
-        if p.data[0] == "fin":
-            return self._for_all_entries(p)
+    def _for_whole(self, p: Term) -> str:
+        """A quantified tensor or number, which is no index of entries."""
+        sign = rf"\{p.op}"
         if p.data[0] == "tensor":
             letter = latex.tensor_letter(p, self.taken)
             body = T.instantiate(p.children[-1], (letter,))
             writer = replace(self, shapes={**self.shapes, letter: _shape_in_use(body, letter)})
-            return rf"\forall {letter}:\ {writer._inside(p, letter, letter)}"
+            return rf"{sign} {letter}:\ {writer._inside(p, letter, letter)}"
         letter = latex.letter_for(None, self.taken, p.data[0])
         where = latex.SETS[p.data[0]]
         x = T.var(letter, p.data[0])
-        return rf"\forall {letter} \in {where}:\ {self._inside(p, x, letter)}"
+        return rf"{sign} {letter} \in {where}:\ {self._inside(p, x, letter)}"
 
     def _inside(self, p: Term, value: Term | str, letter: str) -> str:
         inner = replace(self, taken=self.taken | {letter})
@@ -286,7 +290,7 @@ class _Writer:
         return rf"\frac{{\partial}}{{\partial {below}}} {inside} = {printer.latex(result.form)}"
 
 
-_QUANTIFIED: Final = re.compile(r"\\forall|\\Rightarrow|\\Leftrightarrow|\\lor")
+_QUANTIFIED: Final = re.compile(r"\\forall|\\exists|\\Rightarrow|\\Leftrightarrow|\\lor")
 """What is put in parentheses in front of an arrow."""
 
 _JOINED: Final = re.compile(rf"{_QUANTIFIED.pattern}|\\land")

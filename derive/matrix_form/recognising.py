@@ -45,7 +45,13 @@ class Reader:
         if t.op == "add":
             return F.plus(*(self.matrix(c, row, col) for c in t.children))
         factors, summed = _flat(t, frozenset([row] if col is None else [row, col]))
-        return self._with_outer_sums(factors, summed, row, col, _MOST_OUTER_SUMS)
+        try:
+            return self._with_outer_sums(factors, summed, row, col, _MOST_OUTER_SUMS)
+        except NoForm:
+            if t.op != "sum" or t.children[1].op != "add":
+                raise
+        size, body = t.children
+        return F.plus(*(self.matrix(T.total(size, c), row, col) for c in body.children))
 
     def scalar(self, t: Term) -> Form:
         """A term without open indices: every sum in it has to have a form."""
@@ -290,7 +296,7 @@ class _Network:
             else:
                 raise NoForm("every index joins three entries")
         made = self._rest()
-        for s in reversed(self._scalars):
+        for s in sorted(reversed(self._scalars), key=lambda s: not s.parts):  # plain ones in front
             made = F.scaled(s, made)
         return made
 

@@ -30,7 +30,7 @@ def displayed(latex: str, room: float, most: int = MAX_LINES) -> list[str]:
 
 
 def best_lines(pieces: list[Piece], room: float) -> Broken:
-    """The cheapest lines for a little more room than there is, which has its price, too."""
+    """The cheapest lines, perhaps for a little more room than there is; the cost has its price."""
     best = break_lines(pieces, room)
     cost = best.cost
     for scale, price in _SCALES:
@@ -39,7 +39,7 @@ def best_lines(pieces: list[Piece], room: float) -> Broken:
         broken = break_lines(pieces, scale * room)
         if broken.cost + price < cost:
             best, cost = broken, broken.cost + price
-    return best
+    return replace(best, cost=cost)
 
 
 @remembered
@@ -80,6 +80,13 @@ def fits(latex: str, room: float) -> bool:
 def height(latex: str, room: float) -> float:
     """How many lines of text the formula is high in a column of `room` em."""
     return sum(map(_line_height, best_lines(read(latex), room).lines))
+
+
+@remembered
+def badness(latex: str, room: float) -> float:
+    """What the places at which the formula is broken cost in the sense of `costs`."""
+    broken = best_lines(read(latex), room)
+    return broken.cost - LINE_COST * len(broken.lines)
 
 
 @remembered

@@ -136,7 +136,9 @@ def guide(results: Sequence[Result]) -> tuple[Block, ...]:
     signs = tuple((sign, say(text)) for when, sign, text in _SIGNS if re.search(when, formulas))
     used = {step.rule for result in results for step in _steps(result)}
     rules = tuple(
-        (f"`{name}`", messages.told(rule_in_words(name), TRUSTED)) for name in RULES if name in used
+        (f"`{name}`", _typeset(messages.told(rule_in_words(name), TRUSTED)))
+        for name in RULES
+        if name in used
     )
     blocks: list[Block] = [Paragraph(label, say(text)) for label, text in _PARTS]
     if signs:
@@ -144,6 +146,27 @@ def guide(results: Sequence[Result]) -> tuple[Block, ...]:
     if rules:
         blocks += [Paragraph(mark("Rules"), say(_RULES)), Glossary("", rules)]
     return tuple(blocks)
+
+
+_LETTER: Final = re.compile(
+    r"\b([pG])i\b|\b([b-zGTHX])\b"
+    r"|\b(a)\b(?= [=≤<+-])|(?<=[≤<] )(a)\b(?! [a-z])|(?<=- )(a)\b|(a)(?= and b)|(?<=\()(a)(?=\))"
+)
+"""The letters of a rule; `a` may be an article, too."""
+
+
+def _typeset(text: str) -> str:
+    """The text of a rule with its letters and signs as in formulas."""
+    text = re.sub(r"\bp([01n])\b", r"$p_{\1}$", text).replace("...", "…")
+    parts = re.split(r"(\$[^$]*\$)", text)
+    parts[::2] = (
+        _LETTER.sub(_letter, part).replace(" -> ", r" $\Rightarrow$ ") for part in parts[::2]
+    )
+    return "".join(parts)
+
+
+def _letter(found: re.Match[str]) -> str:
+    return f"${found[1]}_{{i}}$" if found[1] else f"${found[0]}$"
 
 
 def _steps(result: Result) -> tuple[StepView, ...]:

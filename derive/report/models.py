@@ -27,6 +27,34 @@ _DRAWN: Final = (
 )  # fmt: skip
 
 
+_MODEL: Final = {"model": r"\text{model}", "kv": r"\text{kv}"}
+
+
+def _named(found: re.Match[str]) -> str:
+    """`h d_k` or `d_ff=1024` as a formula."""
+    below = found["below"]
+    name = rf"{found['letter']}_{{{_MODEL.get(below, below)}}}" if below else found["letter"]
+    factor = "h\\," if found["factor"] else ""
+    return f"${factor}{name}{found['value'] or ''}$"
+
+
+_FORMULAS: Final = (
+    (re.compile(r"(\d+) x 10\^(\d+)"), r"$\1 \\times 10^{\2}$"),
+    (re.compile(r"(?<![{\d])10\^(\d+)"), r"$10^{\1}$"),
+    (re.compile(r"(\d[\d.]*)e\+(\d+)"), r"$\1 \\cdot 10^{\2}$"),
+    (
+        re.compile(
+            r"(?P<factor>\bh )?\b(?P<letter>[dh])_(?P<below>model|k|ff|kv)\b(?P<value> ?= ?\d+)?"
+        ),
+        _named,
+    ),
+    (re.compile(r"(?P<factor>)\b(?P<letter>[hdN])(?P<below>)(?P<value>=\d+)"), _named),
+    (re.compile(r" x (?=[$h])"), r" $\\times$ "),
+    (re.compile(r"\b([hbC]) (?=heads|buckets|classes)"), r"$\1$ "),
+)
+"""How numbers and names are written where there are no formulas, and the formulas."""
+
+
 def models(results: Sequence[Result]) -> tuple[Block, ...]:
     """The section, if the report is about the totals of models."""
     if all(result.topic != _TOPIC for result in results):
@@ -83,11 +111,10 @@ def _groups(
 
 
 def _row(a: Answer) -> tuple[str, str, str, str]:
-    text = re.sub(r"(\d+) x 10\^(\d+)", r"$\1 \\times 10^{\2}$", _told(a.text))
     answer = _told(a.in_short)
     if a.reasons:
         answer = say("{what}: {more}", what=answer, more=_joined(a.reasons))
-    return _told(a.name), text, f"{a.number:,}", answer
+    return _told(a.name), _told(a.text), f"{a.number:,}", answer
 
 
 def _joined(said: Sequence[str]) -> str:
@@ -95,7 +122,11 @@ def _joined(said: Sequence[str]) -> str:
 
 
 def _told(text: str) -> str:
-    return messages.told(text, PUBLISHED)
+    """In the language of the reader, with numbers and names in formulas set as such."""
+    told = messages.told(text, PUBLISHED)
+    for plain, formula in _FORMULAS:
+        told = plain.sub(formula, told)
+    return told
 
 
 def _shares(found: Sequence[Answer]) -> Bars:

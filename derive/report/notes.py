@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from derive import messages
-from derive.claims import DERIVATIONS, INTERVIEW, NUMERIC
+from derive.claims import DERIVATIONS, INTERVIEW
 from derive.errata import Erratum, errata_of
 from derive.places import NOTES, Place, places_of, whole
 from derive.report import localizing
@@ -16,7 +16,6 @@ from derive.result import Result
 
 TITLES: Final = {
     DERIVATIONS: "The note of derivations: attention, positions, feed-forward network, residuals",
-    NUMERIC: "The implementation in `numeric`: its gradients",
     INTERVIEW: "The note of interview questions: scaling, heads, averages, feed-forward network",
 }
 
@@ -24,9 +23,12 @@ Keyed = Sequence[tuple[str, Result]]
 
 
 def documents(keyed: Keyed, *, complete: bool) -> tuple[Document, ...]:
-    """A part for each document; in a complete report with all that is wrong in it."""
+    """A part for each document of which places are named; in a complete report with all that is
+    wrong in it.
+    """
     named = dict.fromkeys(result.source.document for _, result in keyed)
-    return tuple(_document(document, keyed, complete=complete) for document in named)
+    parts = (_document(document, keyed, complete=complete) for document in named)
+    return tuple(part for part in parts if part.passages or part.faults)
 
 
 def anchors(result: Result) -> tuple[Anchor, ...]:

@@ -13,7 +13,7 @@ from derive.messages import listing, say, space, suffix
 from derive.report import layout
 from derive.report.document import IN_MATRICES
 from derive.report.errors import ReportError
-from derive.report.formulas import begins_narrow, displayed, fits, height
+from derive.report.formulas import badness, begins_narrow, displayed, fits, height
 from derive.report.model import (
     Alarm,
     Anchor,
@@ -57,6 +57,9 @@ _MARK = {
 
 
 _LINKS_OF_ROW: Final = 5
+
+_TEXT_BELOW: Final = 80.0
+"""What it costs, in the sense of `costs`, that the text stands below the formula."""
 
 
 @dataclass(frozen=True)
@@ -365,19 +368,24 @@ def _beside(tag: str, latex: str, text: str, columns: _Columns, text_lines: int 
     if not latex:
         return command("saying", escape(tag), text)
     name, room = columns.name, columns.formula
-    if not fits(latex, layout.SMALLER * room):
+    if not fits(latex, layout.SMALLER * room) or _better_alone(latex, room):
         name, room = "widerow", layout.WIDE_EM
         if begins_narrow(latex, room, layout.FORMULA_EM, text_lines):
             name = "asiderow"
     blocks = displayed(latex, room, layout.MAX_ROW_LINES)
-    first, *others = [command("fitmath", block) for block in blocks]
     more = "widerow" if room == layout.WIDE_EM else name
-    return "\n".join(
-        [
-            command(name, escape(tag), first, text),
-            *[command(more, "", block, "") for block in others],
-        ]
-    )
+    names = [name, *[more] * (len(blocks) - 1)]
+    tags = [escape(tag), *[""] * (len(blocks) - 1)]
+    texts = [""] * len(blocks)
+    texts[-1 if name == "widerow" else 0] = text  # below is below all of it
+    rows = zip(names, tags, blocks, texts, strict=True)
+    return "\n".join(command(n, t, command("fitmath", b), said) for n, t, b, said in rows)
+
+
+def _better_alone(latex: str, room: float) -> bool:
+    """Whether in the whole line the formula is broken at far better places."""
+    bad = badness(latex, room)
+    return bad > _TEXT_BELOW and bad > badness(latex, layout.WIDE_EM) + _TEXT_BELOW
 
 
 # -- what differs between runs ---------------------------------------------------------------

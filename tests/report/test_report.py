@@ -198,6 +198,27 @@ def test_the_reason_stands_beside_a_wide_formula_that_begins_narrow(tmp_path: Pa
         assert rf"\{name}{{1}}" in text
 
 
+def test_a_text_below_a_formula_of_several_blocks_is_below_all_of_it(tmp_path: Path) -> None:
+    term = r"\frac{a+b+c+d+e+f+g+h+i+j+k+l+m+n+o+p+q+r+s+t+u+v+w+x+y+z}{2}"
+    formula = " + ".join([term] * 20)
+    text = text_of([replace(MARKED, steps=(StepView(formula, "order", "theReason"),))], tmp_path)
+    body = text[text.index(r"\widerow{1}") :]
+    assert body.count(r"\widerow{}") >= 2
+    assert body.index("theReason") > body.rindex(r"\widerow{}")
+
+
+def test_a_formula_that_would_be_badly_broken_beside_its_reason_has_the_whole_line(
+    tmp_path: Path,
+) -> None:
+    factor = r"\left(a+b+c+d+e+f+g\right)"
+    for latex, name in (
+        (rf"\exp\left(\log\left({factor}\,{factor}\,{factor}\right)\right)", "widerow"),
+        (rf"{factor} + {factor} + {factor} + {factor}", "row"),
+    ):
+        text = text_of([replace(MARKED, steps=(StepView(latex, "order", "r"),))], tmp_path)
+        assert rf"\{name}{{1}}" in text
+
+
 def test_a_passage_with_many_claims_has_several_rows(tmp_path: Path) -> None:
     results = [replace(samples.ROTATION, id=f"x/{k}", title=f"title {k}") for k in range(12)]
     text = text_of(results, tmp_path)
@@ -218,7 +239,7 @@ def test_the_guide_explains_the_rules_and_signs_that_occur(tmp_path: Path) -> No
     text = text_of([replace(MARKED, correction_steps=steps)], tmp_path)
     guide = text[text.index(r"\guide", text.index(r"\begin{document}")) :]
     guide = guide[: guide.index(r"\topic{")]
-    assert r"\term{\code{leibniz}}{From a = b and p(a): p(b);" in guide
+    assert r"\term{\code{leibniz}}{From $a$ = $b$ and $p$($a$): $p$($b$);" in guide
     assert r"\term{$h \mid d$}" in guide
     assert "linear" not in guide
     assert r"\delta" not in guide
