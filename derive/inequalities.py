@@ -28,6 +28,8 @@ MAX_EQUATIONS: Final = 3
 MAX_FACTORS: Final = 3
 _PLAIN: Final = ("var", "app", "fn")
 Use = tuple[Term, tuple[Theorem, ...]]
+#: A row of a table, without the zeros.
+Row = dict[int, Fraction]
 
 
 def prove(p: Prover, goal: Term) -> Theorem:
@@ -191,37 +193,71 @@ def _nonnegative_solution(
     columns: list[list[Fraction]], wanted: list[Fraction]
 ) -> list[Fraction] | None:
     """x >= 0 with Sum x_j columns_j = wanted, by the first phase of the simplex method."""
-    height, width = len(wanted), len(columns)
-    signs = [1 if w >= 0 else -1 for w in wanted]
-    table = [
-        [signs[i] * columns[j][i] for j in range(width)] + [signs[i] * wanted[i]]
-        for i in range(height)
-    ]
-    basis = [width + i for i in range(height)]  # an artificial variable for every row
+    width = len(columns)
+    table = []
+    for i, w in enumerate(wanted):
+        sign = 1 if w >= 0 else -1
+        row = {j: sign * c[i] for j, c in enumerate(columns) if c[i]}
+        table.append(row | {width: sign * w} if w else row)
+    if not _drop_idle(table, width):
+        return None
+    basis = [width + 1 + i for i in range(len(table))]  # an artificial variable for every row
+    costs: Row = {}
+    for row in table:
+        _add(costs, row, Fraction(1))
     while True:
-        costs = [sum(r[j] for r, v in zip(table, basis, strict=True) if v >= width)
-                 for j in range(width + 1)]  # fmt: skip
-        entering = next((j for j in range(width) if costs[j] > 0), None)
+        entering = min((j for j, c in costs.items() if c > 0 and j < width), default=None)
         if entering is None:
             break
         ratios = [
-            (r[-1] / r[entering], basis[i], i) for i, r in enumerate(table) if r[entering] > 0
-        ]
-        _pivot(table, basis, min(ratios)[2], entering)
-    if costs[-1] != 0:
+            (r.get(width, Fraction(0)) / r[entering], basis[i], i)
+            for i, r in enumerate(table) if r.get(entering, 0) > 0
+        ]  # fmt: skip
+        leaving = min(ratios)[2]
+        _pivot(table, costs, leaving, entering)
+        basis[leaving] = entering
+    if costs.get(width):
         return None
     out = [Fraction(0)] * width
     for r, v in zip(table, basis, strict=True):
         if v < width:
-            out[v] = r[-1]
+            out[v] = r.get(width, Fraction(0))
     return out
 
 
-def _pivot(table: list[list[Fraction]], basis: list[int], row: int, column: int) -> None:
-    scale = table[row][column]
-    table[row] = [x / scale for x in table[row]]
-    for i, r in enumerate(table):
-        if i != row and r[column]:
-            factor = r[column]
-            table[i] = [x - factor * y for x, y in zip(r, table[row], strict=True)]
-    basis[row] = column
+def _drop_idle(table: list[Row], width: int) -> bool:
+    """Drop the variables that have to be 0, as all in a row that sums terms of one sign to 0 have.
+
+    False if a row shows that there is no solution.
+    """
+    dropped = True
+    while dropped:
+        dropped = False
+        for row in table:
+            signs = {v > 0 for j, v in row.items() if j < width}
+            if row.get(width, 0) > 0:
+                if True not in signs:
+                    return False
+            elif len(signs) == 1:
+                dropped = True
+                for j in list(row):
+                    for r in table:
+                        r.pop(j, None)
+    return True
+
+
+def _pivot(table: list[Row], costs: Row, place: int, column: int) -> None:
+    scale = table[place][column]
+    pivot = table[place] = {j: x / scale for j, x in table[place].items()}
+    for row in (*table, costs):
+        if row is not pivot and column in row:
+            _add(row, pivot, -row[column])
+
+
+def _add(row: Row, other: Row, factor: Fraction) -> None:
+    for j, x in other.items():
+        value = row.get(j, 0) + factor * x
+        if value:
+            row[j] = value
+        else:
+            row.pop(j, None)
