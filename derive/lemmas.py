@@ -189,6 +189,8 @@ def _instances(p: Prover, places: Sequence[Term]) -> Iterator[Theorem]:
 
 def _laws(p: Prover, t: Term, work: Normaliser) -> Iterator[Theorem]:
     """Identities for one function of a closed argument."""
+    if len(t.children) != 1:  # pi, max, ...
+        return
     argument = work.poly(t.children[0])
     try:
         match t.data:

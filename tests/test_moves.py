@@ -261,3 +261,13 @@ def test_what_lies_below_and_not_below_is_absurd_however_long_it_is():
     assert opposed(absurd, [at_most_as, less_than], each) is None
     assert opposed(absurd, [less_than, wrong], each) is None
     assert opposed(absurd, [less_than, at_most_as], [each[0], each[0]]) is None
+
+
+@pytest.mark.parametrize("patient", [False, True])
+def test_a_function_without_or_with_several_arguments_has_no_identity(patient):
+    p = Prover(Converter(), [])
+    p.patient = patient
+    r, s = real("r"), real("s")
+    for side in (sp.pi, sp.Max(r, s), times(sp.pi, sp.Mod(r, n))):
+        with pytest.raises((NotFound, KernelError)):
+            auto.prove(p, p.formula(equal(side, r)))
