@@ -1,4 +1,7 @@
-"""Results and claims as JSON.  The keys and their order are a contract with other programs."""
+"""Results and claims as JSON.  The keys and their order are a contract with other programs.
+
+A claim has the key "mutations" only where they were asked for (``derive verify --mutations``).
+"""
 
 from __future__ import annotations
 
@@ -102,10 +105,8 @@ def _result(r: Result) -> dict[str, Any]:
         "title": r.title,
         "source": _source(r.source),
         "statement": r.statement,
-        "ranges": r.ranges,
         "hypotheses": [
-            {"latex": h.latex, "from": h.origin.value, "used": h.used, "notation": h.notation}
-            for h in r.hypotheses
+            {"latex": h.latex, "from": h.origin.value, "used": h.used} for h in r.hypotheses
         ],
         "verdict": r.verdict.value,
         "expected": r.expected.value,

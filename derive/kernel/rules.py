@@ -606,14 +606,15 @@ def _check_item(premises: Sequence[Theorem], item: Item, norm: Normaliser, *, st
     ]
     if kinds == ["eq"]:
         return False
-    if "eq" in kinds or not norm.term_has_sign(item.cofactor, Sign.NONNEG):
-        raise Refused("order", f"the cofactor {item.cofactor} is not known to be non-negative")
-    return (
+    positive = (
         strict
         and all(k == "lt" for k in kinds)
         and norm.term_has_sign(item.cofactor, Sign.POS)
         and all(norm.has_sign(norm.term(i.children[0]), Sign.POS) for i in item.indices)
     )
+    if "eq" in kinds or not (positive or norm.term_has_sign(item.cofactor, Sign.NONNEG)):
+        raise Refused("order", f"the cofactor {item.cofactor} is not known to be non-negative")
+    return positive
 
 
 def _known_sign(norm: Normaliser, p: Poly) -> Sign:
