@@ -307,7 +307,7 @@ MUTANTS = {
         "tied-logits-input", times(I.L[I.r, 0], I.E[0, I.a]), table()
     ),
     "rotary: not turned back": slip(
-        "rotary-encoding", "turned on in place of back", table()
+        "rotary-encoding", "turned further in place of back", table()
     ),
     "rotary: not turned": told("rotary-encoding", I.H[I.t, I.p, I.g], table()),
     "rotary: turned twice": told(
