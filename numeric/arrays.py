@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,18 @@ def as_floating(values: npt.ArrayLike) -> Array:
     """`values` as an array: float16 becomes float32, all else that is not floating float64.
 
     float16 ends at 65504 and has 11 bits, too little for sums of exponentials or squares.
-    Complex stays complex because `gradcheck` differentiates by complex steps.
+    Complex stays complex because `gradcheck` differentiates by complex steps. Raises ValueError
+    for what is not made of numbers; text is none, even where it reads like one.
     """
     array = np.asarray(values)
     if array.dtype == np.float16:
         return array.astype(np.float32)
-    return array if array.dtype.kind in "fc" else array.astype(np.float64)
+    if array.dtype.kind in "fc":
+        return array
+    exact = array.dtype.kind == "O" and all(isinstance(x, Real) for x in array.flat)
+    if not exact and array.dtype.kind not in "biu":
+        raise ValueError(f"an array has dtype {array.dtype}; expected numbers")
+    return array.astype(np.float64)
 
 
 def require_shape(

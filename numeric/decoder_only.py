@@ -99,8 +99,8 @@ def decoder_only_pullback(
     tokens: npt.ArrayLike, weights: DecoderOnlyWeights, *, options: LayerOptions = PRE_LN
 ) -> tuple[Array, Pullback]:
     """Logits (..., n, v), and cotangent -> gradient of the weights."""
-    if np.ndim(tokens) == 0:
-        raise ValueError("tokens has shape (); expected (..., n)")
+    if np.ndim(tokens) == 0 or np.shape(tokens)[-1] == 0:
+        raise ValueError(f"tokens has shape {np.shape(tokens)}; expected (..., n) with n >= 1")
     enter, enter_vjp = (
         (positioned_embedding, positioned_embedding_vjp)
         if options.rotary is None

@@ -65,6 +65,7 @@ def positioned_embedding(ids: npt.ArrayLike, table: npt.ArrayLike) -> Array:
     sqrt(d_model) times the rows, plus the sinusoidal encoding of the positions 0 to n-1.
     """
     table = as_floating(table)
+    require_shape("table", table, {"v": None, "d_model": None})
     rows = embedding(ids, table, scale=math.sqrt(table.shape[-1]))
     if rows.ndim < 2:
         raise ValueError(f"ids has shape {np.shape(ids)}; expected (..., n)")
@@ -77,4 +78,5 @@ def positioned_embedding_vjp(
 ) -> Array:
     """cotangent (..., n, d_model) -> gradient of the table (v, d_model)."""
     table = as_floating(table)
+    require_shape("table", table, {"v": None, "d_model": None})
     return embedding_vjp(ids, table, cotangent, scale=math.sqrt(table.shape[-1]))

@@ -70,6 +70,7 @@ def apply_mask(scores: npt.ArrayLike, mask: npt.ArrayLike) -> Array:
     keys get -inf whatever their score is.
     """
     scores, mask = as_floating(scores), _without_floor(mask)
+    require_shape("scores", scores, {"n": None, "m": None}, leading=None)
     require_mask_shape(mask, scores.shape)
     excluded = np.isneginf(mask)
     bias = np.where(excluded, 0, mask).astype(scores.real.dtype)

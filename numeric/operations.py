@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from numeric.arrays import Array, as_floating, require_shape
+from numeric.arrays import Array, Axes, as_floating, require_shape
 from numeric.weights import FeedForwardWeights, GatedFeedForwardWeights, MultiHeadWeights
 
 #: Operations of every stage, by kind: "multiply", "add", "subtract", "divide", "exp", "compare",
@@ -75,10 +75,10 @@ def count_attention(
     every row before the softmax.
     """
     query_input, key_input = as_floating(query_input), as_floating(key_input)
-    require_shape("query_input", query_input, {"n": None, "d_model": weights.d_model})
+    _require_rows("query_input", query_input, {"n": None, "d_model": weights.d_model})
     if weights.d_key != weights.d_value:
         raise ValueError(f"d_value={weights.d_value}; expected d_key={weights.d_key}")
-    require_shape("key_input", key_input, {"m": None, "d_key": weights.d_key})
+    _require_rows("key_input", key_input, {"m": None, "d_key": weights.d_key})
     stages: Operations = {}
     root = 1 / math.sqrt(weights.d_k)
     queries = [_product(query_input, w, _stage(stages, "queries")) for w in weights.w_q]
@@ -129,8 +129,12 @@ def count_linear(
     x: npt.ArrayLike, weight: Array, bias: Array | None = None
 ) -> tuple[Array, Counter[str]]:
     """x (n, d_in), weight (d_in, d_out) -> (n, d_out) and the operations."""
-    x = as_floating(x)
+    x, weight = as_floating(x), as_floating(weight)
+    require_shape("weight", weight, {"d_in": None, "d_out": None})
     require_shape("x", x, {"n": None, "d_in": weight.shape[0]})
+    if bias is not None:
+        bias = as_floating(bias)
+        require_shape("bias", bias, {"d_out": weight.shape[1]})
     counter: Counter[str] = Counter()
     return _affine(x, weight, bias, counter), counter
 
@@ -139,6 +143,9 @@ def count_layer_norm(
     x: npt.ArrayLike, gamma: Array, beta: Array, *, epsilon: float
 ) -> tuple[Array, Counter[str]]:
     """x (n, d), gamma and beta (d,) -> (n, d), as `layer_norm`, and the operations."""
+    gamma, beta = as_floating(gamma), as_floating(beta)
+    require_shape("gamma", gamma, {"d": None})
+    require_shape("beta", beta, {"d": gamma.size})
     counter: Counter[str] = Counter()
     rows = []
     for row in _rows_of_norm(x, gamma, counter):
@@ -151,11 +158,19 @@ def count_layer_norm(
 
 def count_rms_norm(x: npt.ArrayLike, gamma: Array, *, epsilon: float) -> tuple[Array, Counter[str]]:
     """x (n, d), gamma (d,) -> (n, d), as `rms_norm`, and the operations."""
+    gamma = as_floating(gamma)
+    require_shape("gamma", gamma, {"d": None})
     counter: Counter[str] = Counter()
     rows = _rows_of_norm(x, gamma, counter)
     return _table(
         [_scaled(row, _root_of(row, epsilon, counter), gamma, counter) for row in rows]
     ), counter
+
+
+def _require_rows(name: str, array: Array, axes: Axes) -> None:
+    require_shape(name, array, axes)
+    if not len(array):
+        raise ValueError(f"{name} has shape {array.shape}; expected at least one row")
 
 
 def _rows_of_norm(x: npt.ArrayLike, gamma: Array, counter: Counter[str]) -> list[list[_Counted]]:

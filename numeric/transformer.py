@@ -117,6 +117,8 @@ def transformer_pullback(
     """Logits (..., n, v), and cotangent -> gradient of the weights."""
     table = weights.embedding
     x, y = positioned_embedding(source, table), positioned_embedding(target, table)
+    if y.shape[-2] == 0:
+        raise ValueError(f"target has shape {np.shape(target)}; expected (..., n) with n >= 1")
     memory_mask = None if keep is None else padding_mask(_of_tokens(keep, np.shape(source)))
     states, stacks_back = encoder_decoder_pullback(
         x,
