@@ -23,6 +23,7 @@ LAWS_OF = {
     "cos": {"trig-pi", "trig-parity"},
     "mod": {"remainder"},
     "rpow": {"real-power", "integer-power"},
+    "E": {"expectation-linearity"},
 }
 
 
