@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from derive import (
+    connectives,
     fractions,
     gradients,
     inequalities,
@@ -23,6 +24,7 @@ from derive import (
     sizes,
     solving,
     substitution,
+    sums,
 )
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem, fact_normaliser, infer
@@ -37,6 +39,19 @@ MAX_CASES: Final = 4
 
 def prove(p: Prover, goal: Term, splits: int = MAX_SPLITS) -> Theorem:
     """A theorem with conclusion `goal`; raises `search.NotFound` or `KernelError`."""
+    try:
+        return _prove(p, goal, splits)
+    except (search.NotFound, KernelError) as error:
+        if not (p.patient and splits) or goal.op in ("imp", "forall", "and"):
+            raise
+        failure = error
+    try:
+        return connectives.opened(p, goal, lambda part: prove(p, part, splits - 1))
+    except (search.NotFound, KernelError):
+        raise failure from None
+
+
+def _prove(p: Prover, goal: Term, splits: int) -> Theorem:
     match goal.op:
         case "and" if goal.children:
             return infer("conj", [prove(p, c, splits) for c in goal.children])
@@ -53,7 +68,20 @@ def prove(p: Prover, goal: Term, splits: int = MAX_SPLITS) -> Theorem:
         case "not" if goal.children[0].op == "eq":
             return _unequal(p, goal)
         case _:
-            return search.decided(goal, p.facts())
+            return _connected(p, goal, splits)
+
+
+def _connected(p: Prover, goal: Term, splits: int) -> Theorem:
+    """By evaluation, or "or", "there is" and "not" by their parts."""
+    try:
+        return search.decided(goal, p.facts())
+    except KernelError:
+        if not (p.patient and splits) or goal.op not in ("or", "exists", "not"):
+            raise
+    strategies = {
+        "or": connectives.alternative, "exists": connectives.some, "not": connectives.denial,
+    }  # fmt: skip
+    return strategies[goal.op](p, goal, lambda part: prove(p, part, splits - 1))
 
 
 def _unequal(p: Prover, goal: Term) -> Theorem:
@@ -290,7 +318,7 @@ def _solved(p: Prover, goal: Term) -> Theorem:
     a, b = goal.children
     equations = [g for g in p.known() if _is_equation(g.conclusion)]
     try:
-        search.equation(a, b, equations, p.facts())
+        return search.equation(a, b, equations, p.facts())
     except search.NotFound as error:
         if error.rest is None or error.rest is T.sub(a, b):
             return solving.prove(p, goal)
@@ -298,6 +326,65 @@ def _solved(p: Prover, goal: Term) -> Theorem:
     first = search.equation(a, T.add(b, rest), equations, p.facts())
     second = solving.prove(p, T.eq(rest, T.ZERO))
     return p.equal(a, b, (1, first), (1, second), show=False)
+
+
+def _antisymmetric(p: Prover, goal: Term) -> Theorem:
+    """a = b, where a <= b and b <= a are known as they stand."""
+    if goal.op == "eq":
+        a, b = goal.children
+        known = {g.conclusion: g for g in p.known()}
+        if T.le(a, b) in known and T.le(b, a) in known:
+            return infer("antisymmetry", [known[T.le(a, b)], known[T.le(b, a)]])
+    raise search.NotFound(goal, "not bounded from both sides")
+
+
+def _divided(p: Prover, goal: Term) -> Theorem:
+    """a = b, from (s - t) (a - b) = 0 where s = t is known to be false."""
+    if goal.op != "eq":
+        raise search.NotFound(goal, "an inequality")
+    gap = T.sub(*goal.children)
+    for known in p.known():
+        c = known.conclusion
+        if c.op != "not" or c.children[0].op != "eq":
+            continue
+        try:
+            by = T.sub(*c.children[0].children)
+            apart = prove(p, T.negate(T.eq(by, T.ZERO)), 0)
+            product = _solved(p, T.eq(T.mul(by, gap), T.ZERO))
+            inverse = infer("modus-ponens", [infer("axiom", [], "inverse", by), apart])
+            return p.equal(
+                *goal.children, (T.inv(by), product), (T.neg(gap), inverse), show=False
+            )  # fmt: skip
+        except (search.NotFound, KernelError):
+            continue
+    raise search.NotFound(goal, "nothing to divide by")
+
+
+def _summed(p: Prover, goal: Term) -> Theorem:
+    """An inequality between sums, from squares and from what is known of all terms."""
+    if goal.op == "eq" or not any(_adds_up(c) for c in (goal, *(g.conclusion for g in p.known()))):
+        raise search.NotFound(goal, "nothing is added up")
+    return inequalities.prove(p, goal, sums.uses(p, goal))
+
+
+def _vanishing(p: Prover, goal: Term) -> Theorem:
+    """a = b, from (a - b)^2 <= 0, where sums are known."""
+    if goal.op != "eq" or not any(_adds_up(g.conclusion) for g in p.known()):
+        raise search.NotFound(goal, "no sums are known")
+    gap = T.sub(*goal.children)
+    small = _summed(p, T.le(T.power(gap, 2), T.ZERO))
+    square = infer("antisymmetry", [small, p.square(gap)])
+
+    def nonzero(apart: Theorem) -> Theorem:
+        inverse = infer("modus-ponens", [infer("axiom", [], "inverse", gap), apart])
+        return p.equal(gap, 0, (T.inv(gap), square), (T.neg(gap), inverse), show=False)
+
+    zero = p.cases(infer("excluded-middle", [], T.eq(gap, T.ZERO)), lambda zero: zero, nonzero)
+    return p.equal(*goal.children, (1, zero), show=False)
+
+
+def _adds_up(c: Term) -> bool:
+    return c.op in ("eq", "le", "lt") and any(t.op == "sum" for t in T.subterms(c))
 
 
 def _compared(p: Prover, goal: Term) -> Theorem:
@@ -335,7 +422,10 @@ def _with_instances(p: Prover, goal: Term) -> Theorem:
     raise search.NotFound(goal, "instances do not help")
 
 
-_FURTHER: Final = (_rewritten, _solved, _compared, _as_integers, _with_instances)
+_FURTHER: Final = (
+    _antisymmetric, _rewritten, _solved, _compared, _divided, _as_integers, _summed, _vanishing,
+    _with_instances,
+)  # fmt: skip
 
 
 def _is_equation(c: Term) -> bool:

@@ -92,6 +92,7 @@ def _all(goal: Term, seed: int) -> Iterator[Values]:
     scalars = sorted(chosen, key=lambda s: (s.data[1] == "fin", s.data[0]))
     axes = {name: sizes for name, sizes in _axes(goal).items() if name not in defined}
     functions = frozenset(t.data for t in T.subterms(goal) if t.op == "fn")
+    weights = _weights(goal)
     pools = [_pool(s, goal, functions) for s in scalars]
     rng = random.Random(seed)
     share = FILLINGS if axes else 1
@@ -101,6 +102,8 @@ def _all(goal: Term, seed: int) -> Iterator[Values]:
         for filling in range(share):
             filled = dict(values)
             filled.update(_tables(axes, values, filling, functions, rng))
+            if filling:
+                filled.update(_shares({n: axes[n] for n in weights if n in axes}, values))
             yield definitions.complete(goal, filled)
 
 
@@ -253,6 +256,28 @@ def _tables(
         while prod(shape) > LARGEST_TABLE:
             shape[shape.index(max(shape))] -= 1
         out[name] = table(_filled(shape, (), kind, rng)) if shape else Lam(0, kind((), rng))
+    return out
+
+
+def _weights(goal: Term) -> list[str]:
+    """Tensors whose entries are said to sum to 1 over the last index."""
+    out = []
+    for t in T.subterms(goal):
+        if t.op == "eq" and t.children[1] is T.ONE and t.children[0].op == "sum":
+            body = t.children[0].children[1]
+            if body.op == "app" and body.children[-1] is T.bound(0):
+                out.append(body.data.head)
+    return [name for name in dict.fromkeys(out) if isinstance(name, str)]
+
+
+def _shares(axes: dict[str, list[Term | None]], values: Values) -> Values:
+    """Weights that are all the same."""
+    scalars = {s: v for s, v in values.items() if isinstance(s, Term) and isinstance(v, Term)}
+    out: Values = {}
+    for name, sizes in axes.items():
+        shape = [_axis(size, scalars) for size in sizes]
+        share = T.num(Fraction(1, shape[-1]))
+        out[name] = table(_filled(shape, (), lambda *_, share=share: share, random.Random(0)))
     return out
 
 

@@ -7,6 +7,7 @@ that the conclusion fails or is undefined.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from derive.candidates import Values, candidates, table
 from derive.denials import closed, deny
@@ -29,6 +30,10 @@ __all__ = [
 ]
 
 
+#: At how many values the automatic prover is asked for what evaluation does not tell.
+THOROUGH: Final = 6
+
+
 def find(goal: Term, seed: int = 0) -> tuple[Values, list[Theorem]] | None:
     """Values at which `goal` (closed over its free symbols) is provably false or undefined.
 
@@ -37,14 +42,16 @@ def find(goal: Term, seed: int = 0) -> tuple[Values, list[Theorem]] | None:
     undefined: tuple[Values, list[Theorem]] | None = None
     order = _cheap_premises_first(goal)
     conditions = conclusion_obligations(goal)
+    thorough = THOROUGH
     for values in candidates(goal, seed):
         if _a_premise_fails(goal, values, order):
             continue
-        roots = refuting(goal, goal, values)
+        roots = refuting(goal, goal, values, thorough > 0)
+        thorough -= 1
         if roots is not None and _defined(goal, values):
             return values, roots
         for target in conditions if undefined is None else ():
-            roots = refuting(goal, target, values)
+            roots = refuting(goal, target, values, alone=False)
             if roots is not None:
                 undefined = values, roots
                 break
@@ -79,9 +86,9 @@ def _is_false(p: Term) -> bool:
     return evaluate(p, Normaliser()) is False
 
 
-def refuting(goal: Term, target: Term, values: Values) -> list[Theorem] | None:
+def refuting(goal: Term, target: Term, values: Values, alone: bool = True) -> list[Theorem] | None:
     """What the checker asks for: `target` fails at the values, and the premises are defined."""
-    theorem = refutation(target, values)
+    theorem = refutation(target, values, alone)
     if theorem is None:
         return None
     try:
@@ -102,10 +109,10 @@ def _defined(goal: Term, values: Values) -> bool:
         return False
 
 
-def refutation(target: Term, values: Values) -> Theorem | None:
-    """A proof that `target` is false at the values."""
+def refutation(target: Term, values: Values, alone: bool = True) -> Theorem | None:
+    """A proof that `target` is false at the values; `alone` as in `deny`."""
     try:
-        return deny(at_values(target, values))
+        return deny(at_values(target, values), alone=alone)
     except KernelError:
         return None
 

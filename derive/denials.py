@@ -46,8 +46,11 @@ def closed(p: Term) -> Theorem:
         raise KernelError(str(error)) from error
 
 
-def deny(p: Term, depth: int = DEPTH) -> Theorem:
-    """not p, for a closed formula p."""
+def deny(p: Term, depth: int = DEPTH, alone: bool = True) -> Theorem:
+    """not p, for a closed formula p.
+
+    With `alone` the automatic prover is asked where neither evaluation nor an instance tells.
+    """
     try:
         return infer("decide", [], T.negate(p))
     except KernelError:
@@ -55,35 +58,44 @@ def deny(p: Term, depth: int = DEPTH) -> Theorem:
             raise
     match p.op:
         case "imp":
-            failing = deny(p.children[1], depth)
+            failing = deny(p.children[1], depth, alone)
             return infer("not-implies", [closed(p.children[0]), failing])
         case "and":
-            return _counter_part(p, depth)
+            return _counter_part(p, depth, alone)
         case "forall" if depth > 0:
-            return _counter_instance(p, depth)
+            return _counter_instance(p, depth, alone)
         case "grad":
-            return gradients.deny(p, closed, lambda q: deny(q, depth))
+            return gradients.deny(p, closed, lambda q: deny(q, depth, alone))
         case "eq" if _is_small(p):
             return _unequal(p)
         case "le" | "lt" if _is_small(p):
             return _not_ordered(p)
+        case "exists" | "or" | "not" if alone:
+            return _by_proof(p)
         case _:
             raise KernelError(f"not known to be false: {T.show(p)}")
 
 
-def _counter_part(p: Term, depth: int) -> Theorem:
+def _by_proof(p: Term) -> Theorem:
+    try:
+        return auto.prove(Prover(Converter(), ()), T.negate(p))
+    except NotFound as error:
+        raise KernelError(str(error)) from error
+
+
+def _counter_part(p: Term, depth: int, alone: bool) -> Theorem:
     for k, part in enumerate(p.children):
         try:
-            return infer("not-conj", [deny(part, depth)], T.negate(p), k)
+            return infer("not-conj", [deny(part, depth, alone)], T.negate(p), k)
         except KernelError:
             continue
     raise KernelError(f"not known to be false: {T.show(p)}")
 
 
-def _counter_instance(p: Term, depth: int) -> Theorem:
+def _counter_instance(p: Term, depth: int, alone: bool) -> Theorem:
     for value in _instances(p):
         try:
-            failing = deny(T.instantiate(p.children[-1], (value,)), depth - 1)
+            failing = deny(T.instantiate(p.children[-1], (value,)), depth - 1, alone)
         except KernelError:
             continue
         return infer("not-forall", [failing], T.negate(p), value)

@@ -32,17 +32,18 @@ Use = tuple[Term, tuple[Theorem, ...]]
 Row = dict[int, Fraction]
 
 
-def prove(p: Prover, goal: Term) -> Theorem:
-    """`goal`, a <= b or a < b; raises `search.NotFound`."""
+def prove(p: Prover, goal: Term, further: Sequence[Use] = ()) -> Theorem:
+    """`goal`, a <= b or a < b, also with what `further` offers; raises `search.NotFound`."""
     a, b = goal.children
     work = fact_normaliser("search", p.facts())
     try:
         target = work.poly(T.sub(b, a))
-        uses = list(_uses(p, target, work))
+        uses = [*further, *_uses(p, target, work)]
         vectors = [work.poly(_value(u)) for u in uses]
     except KernelError as error:
         raise search.NotFound(goal, str(error)) from error
-    solution = combination(target, vectors, work if p.patient else None)
+    strict = None if target or goal.op != "lt" else [_is_strict(u) for u in uses]
+    solution = combination(target, vectors, work if p.patient else None, strict)
     if solution is None and p.patient:
         return squares.prove(p, goal)
     if solution is None:
@@ -60,6 +61,11 @@ def _value(use: Use) -> Term:
     if theorems[0].conclusion.op == "eq":
         return T.mul(cofactor, T.sub(*theorems[0].conclusion.children))
     return T.mul(cofactor, *(T.sub(*reversed(t.conclusion.children)) for t in theorems))
+
+
+def _is_strict(use: Use) -> bool:
+    cofactor, theorems = use
+    return cofactor is T.ONE and all(t.conclusion.op == "lt" for t in theorems)
 
 
 def _uses(p: Prover, target: Poly, work: Normaliser) -> Iterator[Use]:
@@ -169,11 +175,15 @@ def _squares(p: Prover, atoms: Sequence[Term]) -> Iterator[Use]:
 
 
 def combination(
-    target: Poly, vectors: Sequence[Poly], work: Normaliser | None = None
+    target: Poly,
+    vectors: Sequence[Poly],
+    work: Normaliser | None = None,
+    strict: Sequence[bool] | None = None,
 ) -> list[Fraction] | None:
     """Coefficients c >= 0 such that target - Sum c_i vectors_i is a constant >= 0.
 
-    With `work`, products of what it knows not to be negative may be left over as well.
+    With `work`, products of what it knows not to be negative may be left over as well.  For 0 < 0,
+    `strict` tells which vectors are more than 0: not all of them get 0.
     """
     rows = [*{m: None for v in (target, *vectors) for m in v if m != UNIT}, UNIT]
     columns = [[v.get(m, Fraction(0)) for m in rows] for v in vectors]
@@ -181,6 +191,10 @@ def combination(
         if left == UNIT or (work is not None and _is_nonneg(left, work)):
             columns.append([Fraction(int(m == left)) for m in rows])
     wanted = [target.get(m, Fraction(0)) for m in rows]
+    if strict is not None:
+        for k, column in enumerate(columns):
+            column.append(Fraction(k < len(vectors) and strict[k]))
+        wanted.append(Fraction(1))
     solution = _nonnegative_solution(columns, wanted)
     return None if solution is None else solution[: len(vectors)]
 

@@ -96,6 +96,16 @@ class Prover:
             del self._known[marks[0] :]
             del self._facts[marks[1] :]
 
+    @contextmanager
+    def setting_aside(self, theorem: Theorem) -> Iterator[None]:
+        """Do without something that is known within the block, where it is used up."""
+        place = next(k for k, t in enumerate(self._known) if t is theorem)
+        del self._known[place]
+        try:
+            yield
+        finally:
+            self._known.insert(place, theorem)
+
     def facts(self, *more: Theorem) -> list[Theorem]:
         """Signs and integers that are known: from hypotheses and from `fact`."""
         return [*self._facts, *more]

@@ -76,6 +76,49 @@ def _uses(
                     yield monomial_term(Monomial((), factors), Fraction(1)), cancel
 
 
+def linear(relation: Term, x: Term) -> Term | None:
+    """The value of the variable x that makes both sides equal, where they are linear in it."""
+    try:
+        poly = Normaliser().poly(T.sub(*relation.children))
+    except KernelError:
+        return None
+    slope: list[Term] = []
+    rest: list[Term] = []
+    for m, c in poly.items():
+        if not any(x in t.free for t, _ in m.factors):
+            rest.append(monomial_term(m, c))
+            continue
+        others = tuple((t, e) for t, e in m.factors if t is not x)
+        if len(others) == len(m.factors) or dict(m.factors)[x] != 1:
+            return None
+        if any(x in t.free for t, _ in others) or m.indices:
+            return None
+        slope.append(monomial_term(Monomial((), others), c))
+    if not slope:
+        return None
+    return Normaliser().term(T.neg(T.div(T.add(T.ZERO, *rest), T.add(T.ZERO, *slope))))
+
+
+def coefficients(equation: Term, unknown: Sequence[Term]) -> list[Fraction] | None:
+    """Numbers for the unknowns at which both sides are the same polynomial, if they are linear."""
+    try:
+        poly = Normaliser().poly(T.sub(*equation.children))
+    except KernelError:
+        return None
+    target: dict[Monomial, Fraction] = {}
+    vectors: list[dict[Monomial, Fraction]] = [{} for _ in unknown]
+    for m, c in poly.items():
+        inside = [k for k, s in enumerate(unknown) if any(s in t.free for t, _ in m.factors)]
+        if not inside:
+            target[m] = -c
+            continue
+        others = tuple((t, e) for t, e in m.factors if t is not unknown[inside[0]])
+        if len(inside) > 1 or dict(m.factors).get(unknown[inside[0]]) != 1:
+            return None
+        vectors[inside[0]][Monomial(m.indices, others)] = c
+    return solve(target, vectors)
+
+
 def solve(target: Poly, vectors: Sequence[Poly]) -> list[Fraction] | None:
     """Coefficients with target = Sum c_i vectors_i, by elimination."""
     rows = list({m: None for v in (target, *vectors) for m in v})

@@ -347,7 +347,8 @@ def _pairs(work: _Work, within: Mapping[Any, Any]) -> list[tuple[Term, Term]]:
 
 def _break(work: _Work, goal: Term, values: Values, example: Example) -> None:
     """Record that `goal` is false or undefined at the values."""
-    for target in (goal, *conclusion_obligations(goal)):
+    # values within quantifiers are shown, so they have to be what denies the statement
+    for target in () if example.within else (goal, *conclusion_obligations(goal)):
         roots = counterexample.refuting(goal, target, values)
         if roots is not None:
             work.record("counterexample", goal, roots, values)
