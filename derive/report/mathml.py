@@ -172,6 +172,7 @@ def _math(pieces: list[Piece], broken: frozenset[int], *, first: bool = False) -
     """A part of a formula; a sign of the `first` one stands before a number."""
     markup = _SUM_AND_SUM.sub("", _row(pieces, broken))
     markup = _SIGN_OF_A_NUMBER.sub(r"\1<mo form=prefix>", markup)
+    markup = _WORDS.sub(_in_one, markup)
     joins = bool(pieces) and pieces[0].kind in _JOINING and markup.startswith("<mo>")
     if joins and not first and not markup.startswith(_INFIX_ONLY, len("<mo>")):
         markup = markup.replace("<mo>", "<mo form=infix>", 1)  # it would count as a prefix
@@ -182,6 +183,14 @@ _SIGN_OF_A_NUMBER: Final = re.compile(
     r"(<mo>(?:[=≠≤≥,:;⇒⇔∧∨↦·×∈(\[{]|&lt;|&gt;)</mo>|<mtext>[(\[{]</mtext>)<mo>(?=[−+]</mo>)"
 )
 """A browser takes every sign that is not the first of its row for one between two numbers."""
+
+
+_WORDS: Final = re.compile("(?<=>)(?:<mtext>[a-z]+\xa0</mtext>)+")
+
+
+def _in_one(words: re.Match[str]) -> str:
+    """Words between formulas; the space before the first is the converter's loss."""
+    return f"<mtext>\xa0{re.sub('<[^>]*>', '', words[0])}</mtext>"
 
 
 def _row(pieces: list[Piece], broken: frozenset[int]) -> str:
@@ -376,6 +385,8 @@ def _attributes(tag: str, text: str, given: dict[str, str]) -> Iterator[str]:
         upright = (name, value) == ("mathvariant", "normal") and len(text) > 1
         if not assumed and not upright:
             yield f" {name}={value}" if _BARE.fullmatch(value) else f' {name}="{value}"'
+    if bracket and text in "|‖" and "minsize" in given:  # it would count as a relation
+        yield " lspace=0 rspace=0"
 
 
 _BARE: Final = re.compile(r"[\w.]+")

@@ -205,7 +205,10 @@ class _Page:
 
     def _mutation(self, note: Note) -> str:
         name = say("mistake {tag}", tag=note.tag)
-        formula = self._named(note.latex, note.latex, name) if note.latex else "<p class=t>"
+        formula = "<p class=t>"
+        if note.latex:
+            again = self._again(note.latex)
+            formula = again or self._named(note.latex, note.latex, name)
         return f"<li>{formula}<p>{_text(note.text)}"
 
     def _note(self, note: Note) -> str:
@@ -537,16 +540,16 @@ def _text(text: str) -> str:
     out: list[str] = []
     after_formula = False
     for span, part in spans(text):
-        if after_formula and part[:1] in _CLOSING:  # it stays with the formula inside of it
-            out[-1] = out[-1].removesuffix("</math>") + f"<mtext>{part[0]}</mtext></math>"
-            part = part[1:]
+        if after_formula and (found := _CLOSING.match(part)):  # it stays with it inside of it
+            out[-1] = out[-1].removesuffix("</math>") + f"<mtext>{found[0]}</mtext></math>"
+            part = part[found.end() :]
         shown = _span(span, part)
         out.append(shown)
         after_formula = shown.endswith("</math>")
     return "".join(out)
 
 
-_CLOSING: Final = tuple(".,;:!?)]”’，。；：！？、）")
+_CLOSING: Final = re.compile("[.,;:!?)\\]”’，。；：！？、）]+")
 
 
 def _span(span: Span, part: str) -> str:

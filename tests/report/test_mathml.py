@@ -83,6 +83,14 @@ def test_brackets_that_stand_in_different_lines_are_signs() -> None:
         (r"-1 < -x", "<mo>−</mo><mn>1</mn><mo>&lt;</mo><mo form=prefix>−</mo><mi>x</mi>"),
         (r"x - 1", "<mi>x</mi><mo>−</mo><mn>1</mn>"),
         (r"(-x)", "<mtext>(</mtext><mo form=prefix>−</mo><mi>x</mi><mtext>)</mtext>"),
+        (
+            r"f \text{ is smooth at } x",
+            "<mi>f</mi><mtext>\xa0is\xa0smooth\xa0at\xa0</mtext><mi>x</mi>",
+        ),
+        (
+            r"\big| x",
+            "<mo minsize=1.2em maxsize=1.2em lspace=0 rspace=0>|</mo><mi>x</mi>",
+        ),
         (r"1/4", "<mn>1</mn><mtext>/</mtext><mn>4</mn>"),
         (r"\mathit{pos}", "<mi>𝑝𝑜𝑠</mi>"),
         (r"f'(x)", "<mi>𝑓′</mi><mtext>(</mtext><mi>x</mi><mtext>)</mtext>"),

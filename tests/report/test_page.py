@@ -15,7 +15,14 @@ from test_report import MARKED
 from derive.report import ReportError, lines, write_report
 from derive.report.mathml import displayed
 from derive.report.page import RUN_BEGIN, RUN_END
-from derive.result import CounterexampleView, HypothesisView, Result, StepView, Verdict
+from derive.result import (
+    CounterexampleView,
+    HypothesisView,
+    MutationView,
+    Result,
+    StepView,
+    Verdict,
+)
 
 
 def page_of(
@@ -133,6 +140,13 @@ def test_a_side_that_stands_above_is_named_where_it_means_the_same(tmp_path: Pat
     assert "the right side of the statement <math><mo>≤</mo></math>the left side of" in third
     assert "the left side of the statement <math><mo>=</mo><mi>z</mi></math>" in fifth
     assert unpacked(source)[0].count(f"{left} = {other}") == 1  # copied as a whole
+
+
+def test_a_mistake_in_the_hypotheses_alone_leaves_the_statement(tmp_path: Path) -> None:
+    wide = "y = " + " + ".join(f"x_{{{k}}}" for k in range(40))
+    mutation = MutationView("the premise is left out", wide)
+    source = page_of([replace(MARKED, statement=wide, steps=(), mutations=(mutation,))], tmp_path)
+    assert "<li><p class=t>as in the statement<p>the premise is left out" in source
 
 
 def test_a_formula_that_claims_share_stands_once(tmp_path: Path) -> None:
