@@ -117,7 +117,7 @@ _DERIVATIONS: Final = (
         ("layer-norm/two-forms", "layer-norm/same-divisor"),
     ),
     Erratum(
-        ("A06", "A20", "A30"),
+        ("A04", "A20"),
         "Quotation marks that do not match.",
         "Matching quotation marks; the mathematics is not concerned.",
     ),

@@ -58,6 +58,9 @@ _MARK = {
 
 _LINKS_OF_ROW: Final = 5
 
+_LONG_REASON: Final = 7
+"""A reason of so many lines in its column stands below its formula, if that is lower."""
+
 _TEXT_BELOW: Final = 80.0
 """What it costs, in the sense of `costs`, that the text stands below the formula."""
 
@@ -320,12 +323,14 @@ def _display(display: Display) -> str:
 
 
 def _row(row: Row) -> str:
-    code = [set_code(row.code)] if row.code else []
-    reason = [set_text(row.reason, layout.REASON_EM)] if row.reason else []
-    beside = r" \\ ".join(code + reason)
     shown = row.shown if row.shown == row.latex else rf"\quad {row.shown}"
-    text_lines = len(code) + lines_of_text(row.reason, layout.REASON_EM)
-    lines = [_beside(row.tag, shown, beside, _REASONED, text_lines)]
+    text_lines = bool(row.code) + lines_of_text(row.reason, layout.REASON_EM)
+    below = text_lines >= _LONG_REASON and text_lines > height(shown, layout.FORMULA_EM) + 3
+    code = [set_code(row.code)] if row.code else []
+    room = layout.BODY_EM if below else layout.REASON_EM
+    reason = [set_text(row.reason, room)] if row.reason else []
+    beside = r" \\ ".join(code + reason)
+    lines = [_beside(row.tag, shown, beside, _REASONED, text_lines, below=below)]
     if row.matrix:
         lines.append(_beside("", row.matrix, escape(say(IN_MATRICES)), _REASONED))
     return "\n".join(lines)
@@ -360,17 +365,19 @@ def _term(term: tuple[str, str]) -> str:
     return command("term", set_text(name, layout.NOTE_EM), set_text(text, layout.NOTE_EM))
 
 
-def _beside(tag: str, latex: str, text: str, columns: _Columns, text_lines: int = 1) -> str:
-    """A formula with a text at its right, or below where the formula needs the whole line.
+def _beside(
+    tag: str, latex: str, text: str, columns: _Columns, text_lines: int = 1, *, below: bool = False
+) -> str:
+    """A formula with a text at its right, or below where one of them needs the whole line.
 
     The text takes `text_lines` in the column of reasons.
     """
     if not latex:
         return command("saying", escape(tag), text)
     name, room = columns.name, columns.formula
-    if not fits(latex, layout.SMALLER * room) or _better_alone(latex, room):
+    if below or not fits(latex, layout.SMALLER * room) or _better_alone(latex, room):
         name, room = "widerow", layout.WIDE_EM
-        if begins_narrow(latex, room, layout.FORMULA_EM, text_lines):
+        if not below and begins_narrow(latex, room, layout.FORMULA_EM, text_lines):
             name = "asiderow"
     blocks = displayed(latex, room, layout.MAX_ROW_LINES)
     more = "widerow" if room == layout.WIDE_EM else name

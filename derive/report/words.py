@@ -73,7 +73,7 @@ def tex_words(*, whole: bool) -> list[str]:
     if whole:
         lines.append(rf"\newcommand{{\wordspace}}{{{space()}}}")
         comma = say(", ").rstrip()
-        comma += "~" if comma == "," else r"\nobreak "
-        lines.append(rf"\newcommand{{\wordcomma}}{{{comma}}}")
+        page = ",~#1" if comma == "," else r"\mbox{（#1）}"  # no line with a number alone
+        lines.append(rf"\newcommand{{\wordonpage}}[1]{{{page}}}")
         lines.append(rf"\newcommand{{\wordinclaims}}[1]{{{say(_ABOUT_PLACES, name='#1')}}}")
     return lines

@@ -219,6 +219,12 @@ def test_a_formula_that_would_be_badly_broken_beside_its_reason_has_the_whole_li
         assert rf"\{name}{{1}}" in text
 
 
+def test_a_long_reason_stands_below_a_low_formula(tmp_path: Path) -> None:
+    for reason, name in (("word " * 12, "row"), ("word " * 60, "widerow")):
+        text = text_of([replace(MARKED, steps=(StepView("x = y", "order", reason),))], tmp_path)
+        assert rf"\{name}{{1}}" in text
+
+
 def test_a_passage_with_many_claims_has_several_rows(tmp_path: Path) -> None:
     results = [replace(samples.ROTATION, id=f"x/{k}", title=f"title {k}") for k in range(12)]
     text = text_of(results, tmp_path)
