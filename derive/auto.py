@@ -394,6 +394,13 @@ def _compared(p: Prover, goal: Term) -> Theorem:
     return fractions.compared(p, goal, lambda new: prove(p, new, 0))
 
 
+def _through_functions(p: Prover, goal: Term) -> Theorem:
+    """An inequality from one between the arguments of a logarithm or root."""
+    if goal.op == "eq":
+        raise search.NotFound(goal, "an equation")
+    return orders.through_functions(p, goal, lambda new: prove(p, new, 0))
+
+
 def _as_integers(p: Prover, goal: Term) -> Theorem:
     """Integers are at most others if they are less than the others plus 1."""
     a, b = goal.children
@@ -423,8 +430,8 @@ def _with_instances(p: Prover, goal: Term) -> Theorem:
 
 
 _FURTHER: Final = (
-    _antisymmetric, _rewritten, _solved, _compared, _divided, _as_integers, _summed, _vanishing,
-    _with_instances,
+    _antisymmetric, _rewritten, _solved, _compared, _divided, _through_functions, _as_integers,
+    _summed, _vanishing, _with_instances,
 )  # fmt: skip
 
 

@@ -44,23 +44,26 @@ def _of_floor(p: Prover, t: Term) -> Iterator[Theorem]:
     upper = p.axiom("floor-upper", x)
     yield upper
     d = _denominator(x, fact_normaliser("search", p.facts()))
-    if d is not None:
+    if d is not None and d is not T.ONE:
         yield p.next_integer(p.order(T.lt(T.mul(d, x), T.mul(d, T.add(t, T.ONE))), (d, upper)))
 
 
 def _denominator(x: Term, work: Normaliser) -> Term | None:
-    """A positive integer other than 1 that makes an integer of x."""
+    """A positive integer that makes an integer of x, as small as it is seen to be."""
     poly = work.poly(x)
     below: dict[Term, int] = {}
     for m in poly:
         for t, e in m.factors:
             if e < 0:
                 below[t] = max(below.get(t, 0), -e)
-    number = lcm(*(c.denominator for c in poly.values()))
-    d = T.mul(T.num(number), *(T.power(t, e) for t, e in below.items()))
-    if d is T.ONE or not all(work.is_int(t) and work.sign(t) is Sign.POS for t in below):
+    if not all(work.is_int(t) and work.sign(t) is Sign.POS for t in below):
         return None
-    return d if work.is_int(T.mul(d, x)) else None
+    powers = [T.power(t, e) for t, e in below.items()]
+    for number in (1, lcm(*(c.denominator for c in poly.values()))):
+        d = T.mul(*([] if number == 1 else [T.num(number)]), *powers)
+        if work.is_int(T.mul(d, x)):
+            return d
+    return None
 
 
 def _of_exponential(p: Prover, t: Term) -> Iterator[Theorem]:

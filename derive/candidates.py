@@ -247,11 +247,11 @@ def _tables(
 ) -> Values:  # fmt: skip
     scalars = {s: v for s, v in values.items() if isinstance(s, Term) and isinstance(v, Term)}
     kinds = [*_KINDS, *([_logarithm] if "exp" in functions else [])]
+    shared = rng.choice(kinds)
     out: Values = {}
     for name, sizes in axes.items():
-        kind = (_small, kinds[-1] if "exp" in functions else _one)[filling % 2]
-        if filling >= 2:
-            kind = rng.choice(kinds)
+        first = (_small, kinds[-1] if "exp" in functions else _one, shared)
+        kind = first[filling] if filling < len(first) else rng.choice(kinds)
         shape = [_axis(size, scalars) for size in sizes]
         while prod(shape) > LARGEST_TABLE:
             shape[shape.index(max(shape))] -= 1
@@ -316,8 +316,18 @@ def _alternating(place: tuple[int, ...], rng: random.Random) -> Term:
     return T.num((-1) ** sum(place))
 
 
+def _corner(place: tuple[int, ...], rng: random.Random) -> Term:
+    """A projection, as a matrix."""
+    return T.num(int(not any(place)))
+
+
+def _shift(place: tuple[int, ...], rng: random.Random) -> Term:
+    """A nilpotent matrix; a step as a vector."""
+    return T.num(int(place[-1] == 1 + (place[0] if len(place) > 1 else 0)))
+
+
 def _logarithm(place: tuple[int, ...], rng: random.Random) -> Term:
     return T.fn("log", T.num(2)) if rng.random() < 0.5 else T.ZERO
 
 
-_KINDS: Final = (_small, _positive, _one, _unit, _ramp, _alternating)
+_KINDS: Final = (_small, _positive, _one, _unit, _ramp, _alternating, _corner, _shift)

@@ -7,7 +7,7 @@ What it does not understand it refuses, naming the sub-expression.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
@@ -30,6 +30,26 @@ _FUNCTIONS: Final = {
     sp.sin: "sin", sp.cos: "cos", sp.exp: "exp", sp.log: "log", sp.Abs: "abs",
     sp.floor: "floor", sp.Max: "max", sp.Min: "min", sp.Mod: "mod",
 }  # fmt: skip
+_DEFINED: Final[dict[type, Callable[[Term], Term]]] = {
+    sp.ceiling: lambda x: T.neg(T.fn("floor", T.neg(x))),
+    sp.frac: lambda x: T.sub(x, T.fn("floor", x)),
+    sp.tan: lambda x: _quotient(T.fn("sin", x), T.fn("cos", x)),
+    sp.sinh: lambda x: T.mul(T.num(Fraction(1, 2)), T.sub(T.fn("exp", x), T.fn("exp", T.neg(x)))),
+    sp.cosh: lambda x: T.mul(T.num(Fraction(1, 2)), T.add(T.fn("exp", x), T.fn("exp", T.neg(x)))),
+    sp.tanh: lambda x: _quotient(
+        T.sub(T.fn("exp", x), T.fn("exp", T.neg(x))), T.add(T.fn("exp", x), T.fn("exp", T.neg(x)))
+    ),
+}
+#: What to write in place of what has no meaning here.
+_HINTS: Final[dict[type, str]] = {
+    sp.Piecewise: ": write max, min or abs, or an implication for each case",
+    sp.Derivative: ": state derivatives with GradientIs",
+    sp.Integral: ": integrals are not part of the language",
+    sp.MatrixBase: ": write the entries of tensors, and sums over indices",
+    sp.MatrixExpr: ": write the entries of tensors, and sums over indices",
+    sp.IndexedBase: ": write one of its entries, with an index",
+    sp.Trace: ": write the sum of the diagonal entries of a tensor",
+}
 _RELATIONS: Final[dict[type, Callable[[Term, Term], Term]]] = {
     sp.Eq: T.eq,
     sp.Le: T.le,
@@ -80,6 +100,8 @@ class Converter:
             return e
         if scope:
             return self._term(e, scope)
+        if not isinstance(e, Hashable):
+            raise ConversionError(f"{_text(e)} ({type(e).__name__}) is no number{_hint(e)}")
         key = (type(e), e)  # 1 is True and 1.0 for a dictionary
         found = self._memo.get(key)
         if found is None:
@@ -131,9 +153,18 @@ class Converter:
             return T.fn("exp", T.ONE)
         name = _FUNCTIONS.get(type(e))
         if name is None:
-            kind = type(e).__name__
-            raise ConversionError(f"{_text(e)} ({kind}) is not understood as a real number")
+            return self._by_definition(e, scope)
         return T.fn(name, *(self._term(a, scope) for a in e.args))
+
+    def _by_definition(self, e: Any, scope: Scope) -> Term:
+        """A function that is a short formula in others."""
+        define = _DEFINED.get(type(e))
+        if define is None:
+            kind = type(e).__name__
+            raise ConversionError(
+                f"{_text(e)} ({kind}) is not understood as a real number{_hint(e)}"
+            )
+        return define(self._term(e.args[0], scope))
 
     def _scoped(self, e: Any, scope: Scope) -> Term:
         value = scope[e]
@@ -368,7 +399,10 @@ class Converter:
                 return T.differentiable(self._term(p.args[0], scope), 0)
             case _:
                 kind = type(p).__name__
-                raise ConversionError(f"{_text(p)} ({kind}) is not understood as a statement")
+                raise ConversionError(
+                    f"{_text(p)} ({kind}) is not understood as a statement: "
+                    "build one with equal, at_most, less, implies, forall, ..."
+                )
 
     def _quantifier(self, p: Any, scope: Scope) -> Term:
         x, body = p.args
@@ -423,6 +457,14 @@ class Converter:
         if elsewhere:
             point = T.abstract(self._term(elsewhere[0], inner), opened)
         return T.grad([c.children[0] for c in opened], body, point, partial)
+
+
+def _hint(e: Any) -> str:
+    return next((hint for kind, hint in _HINTS.items() if isinstance(e, kind)), "")
+
+
+def _quotient(a: Term, b: Term) -> Term:
+    return T.mul(a, T.inv(b))
 
 
 def _is_inner(s: Term) -> bool:

@@ -7,6 +7,7 @@ that the conclusion fails or is undefined.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Final
 
 from derive.candidates import Values, candidates, table
@@ -34,23 +35,26 @@ __all__ = [
 THOROUGH: Final = 6
 
 
-def find(goal: Term, seed: int = 0) -> tuple[Values, list[Theorem]] | None:
+def find(
+    goal: Term, seed: int = 0, tries: int | None = None
+) -> tuple[Values, list[Theorem]] | None:
     """Values at which `goal` (closed over its free symbols) is provably false or undefined.
 
-    A point where everything is defined is preferred to one where the conclusion is not.
+    A point where everything is defined is preferred to one where the conclusion is not.  With
+    `tries` only so many candidates are looked at, and only for the former.
     """
     undefined: tuple[Values, list[Theorem]] | None = None
     order = _cheap_premises_first(goal)
     conditions = conclusion_obligations(goal)
     thorough = THOROUGH
-    for values in candidates(goal, seed):
+    for values in islice(candidates(goal, seed), tries):
         if _a_premise_fails(goal, values, order):
             continue
         roots = refuting(goal, goal, values, thorough > 0)
         thorough -= 1
         if roots is not None and _defined(goal, values):
             return values, roots
-        for target in conditions if undefined is None else ():
+        for target in conditions if undefined is None and tries is None else ():
             roots = refuting(goal, target, values, alone=False)
             if roots is not None:
                 undefined = values, roots

@@ -26,6 +26,8 @@ DEPTH: Final = 2
 LARGEST: Final = 8
 #: Roots of higher order are not taken to a power.
 LARGEST_POWER: Final = 64
+#: By how much numbers have to differ in floating point to be compared by a proof.
+CLEARLY: Final = 1e-6
 
 
 def closed(p: Term) -> Theorem:
@@ -62,6 +64,8 @@ def deny(p: Term, depth: int = DEPTH, alone: bool = True) -> Theorem:
             return infer("not-implies", [closed(p.children[0]), failing])
         case "and":
             return _counter_part(p, depth, alone)
+        case "or":
+            return _no_part(p, depth, alone)
         case "forall" if depth > 0:
             return _counter_instance(p, depth, alone)
         case "grad":
@@ -70,7 +74,7 @@ def deny(p: Term, depth: int = DEPTH, alone: bool = True) -> Theorem:
             return _unequal(p)
         case "le" | "lt" if _is_small(p):
             return _not_ordered(p)
-        case "exists" | "or" | "not" if alone:
+        case "exists" | "not" if alone:
             return _by_proof(p)
         case _:
             raise KernelError(f"not known to be false: {T.show(p)}")
@@ -90,6 +94,17 @@ def _counter_part(p: Term, depth: int, alone: bool) -> Theorem:
         except KernelError:
             continue
     raise KernelError(f"not known to be false: {T.show(p)}")
+
+
+def _no_part(p: Term, depth: int, alone: bool) -> Theorem:
+    """not (p1 or ... or pn), since each of them contradicts itself."""
+    failing = [deny(part, depth, alone) for part in p.children]
+    wanted = T.negate(p)
+    absurd = [
+        infer("contradiction", [infer("assume", [], part), denial], wanted)
+        for part, denial in zip(p.children, failing, strict=True)
+    ]
+    return infer("deny", [infer("cases", [infer("assume", [], p), *absurd])], p)
 
 
 def _counter_instance(p: Term, depth: int, alone: bool) -> Theorem:
@@ -217,6 +232,8 @@ def _not_ordered(p: Term) -> Theorem:
         return _not_ordered_squares(p)
     except KernelError:
         a, b = p.children
+        if not _is_clearly_less(b, a):  # a proof would be looked for in vain
+            raise
     reverse = (T.lt if p.op == "le" else T.le)(b, a)
     try:
         known = auto.prove(Prover(Converter(), ()), reverse)
@@ -225,6 +242,17 @@ def _not_ordered(p: Term) -> Theorem:
     if p.op == "le":
         return infer("not-le", [known])
     return _absurd(p, known, infer("not-le", [infer("assume", [], p)]))
+
+
+def _is_clearly_less(a: Term, b: Term) -> bool:
+    """Whether a < b in floating point, by more than rounding: then a proof is looked for."""
+    from derive.evaluate import Evaluation  # loads NumPy, which is seldom needed
+
+    try:
+        low, high = (float(Evaluation({}).entries(t)) for t in (a, b))
+    except (KeyError, ValueError, ArithmeticError):
+        return False
+    return high - low > CLEARLY * max(1.0, abs(low), abs(high))
 
 
 def _not_ordered_squares(p: Term) -> Theorem:

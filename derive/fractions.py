@@ -11,9 +11,9 @@ from typing import Final
 
 import sympy as sp
 
-from derive import lemmas, search
+from derive import inequalities, lemmas, search
 from derive.kernel import terms as T
-from derive.kernel.normal import Normaliser, Poly, scaled, to_term
+from derive.kernel.normal import Monomial, Normaliser, Poly, monomial_term, scaled, to_term
 from derive.kernel.rules import Theorem, fact_normaliser
 from derive.kernel.terms import KernelError, Term
 from derive.prover import Prover
@@ -39,10 +39,14 @@ def divided_out(u: Term, work: Normaliser) -> Term | None:
 def _rational(poly: Poly, names: dict[Term, sp.Symbol], work: Normaliser) -> sp.Expr:
     out = sp.Integer(0)
     for m, c in poly.items():
-        if m.indices:
-            raise KernelError("a sum is not divided out")
         part = sp.Rational(c.numerator, c.denominator)
+        if m.indices:
+            bound = tuple((t, e) for t, e in m.factors if not inequalities.is_free(t))
+            total = monomial_term(Monomial(m.indices, bound), Fraction(1))
+            part *= names.setdefault(total, sp.Symbol(f"x{len(names)}"))
         for t, e in m.factors:
+            if m.indices and not inequalities.is_free(t):
+                continue
             if t.op == "add":
                 part *= _rational(work.poly(t), names, work) ** e
             else:
@@ -71,7 +75,7 @@ def compared(p: Prover, goal: Term, prove: Callable[[Term], Theorem]) -> Theorem
     a, b = goal.children
     work = fact_normaliser("search", p.facts())
     poly = work.poly(T.sub(b, a))
-    composite = any(e < 0 and t.op == "add" for m in poly for t, e in m.factors)
+    composite = any(e < 0 and t.op in ("add", "sum") for m in poly for t, e in m.factors)
     if not composite or len(poly) > MAX_TERMS:
         raise search.NotFound(goal, search.leftover(a, b))
     names: dict[Term, sp.Symbol] = {}

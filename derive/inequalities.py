@@ -12,10 +12,19 @@ from fractions import Fraction
 from itertools import combinations, combinations_with_replacement
 from typing import Final
 
-from derive import search, squares, termwise
+from derive import programming, search, squares, termwise
 from derive.bounds import bounds
 from derive.kernel import terms as T
-from derive.kernel.normal import UNIT, Monomial, Normaliser, Poly, Sign, monomial_term
+from derive.kernel.normal import (
+    UNIT,
+    Monomial,
+    Normaliser,
+    Poly,
+    Sign,
+    constant,
+    monomial_term,
+    plus,
+)  # fmt: skip
 from derive.kernel.rules import Theorem, fact_normaliser
 from derive.kernel.terms import KernelError, Term
 from derive.prover import Prover
@@ -26,10 +35,12 @@ MAX_ATOMS: Final = 4
 MAX_MULTIPLES: Final = 24
 MAX_EQUATIONS: Final = 3
 MAX_FACTORS: Final = 3
+#: By how much an inequality that has to be strict is to hold, at first not at all.
+MARGINS: Final = (Fraction(0), Fraction(1, 8), Fraction(1, 1024))
 _PLAIN: Final = ("var", "app", "fn")
+#: The row of a linear programme that counts what is strict.
+STRICT: Final = Monomial((), ((T.var("%strict", "real"), 1),))
 Use = tuple[Term, tuple[Theorem, ...]]
-#: A row of a table, without the zeros.
-Row = dict[int, Fraction]
 
 
 def prove(p: Prover, goal: Term, further: Sequence[Use] = ()) -> Theorem:
@@ -43,17 +54,20 @@ def prove(p: Prover, goal: Term, further: Sequence[Use] = ()) -> Theorem:
     except KernelError as error:
         raise search.NotFound(goal, str(error)) from error
     strict = None if target or goal.op != "lt" else [_is_strict(u) for u in uses]
-    solution = combination(target, vectors, work if p.patient else None, strict)
-    if solution is None and p.patient:
+    for margin in MARGINS if goal.op == "lt" else MARGINS[:1]:
+        wanted = plus(target, constant(margin), -1)
+        solution = combination(wanted, vectors, work if p.patient else None, strict)
+        if solution is None and not margin:
+            break
+        chosen = [] if solution is None else list(zip(solution, uses, strict=True))
+        items = [(T.mul(T.num(c), cofactor), *theorems) for c, (cofactor, theorems) in chosen if c]
+        try:
+            return p.order(goal, *items)
+        except KernelError:  # nothing in it is positive, so something has to be left over
+            continue
+    if p.patient:
         return squares.prove(p, goal)
-    if solution is None:
-        raise search.NotFound(goal, search.leftover(b, a))
-    items = [
-        (T.mul(T.num(c), cofactor), *theorems)
-        for c, (cofactor, theorems) in zip(solution, uses, strict=True)
-        if c
-    ]
-    return p.order(goal, *items)
+    raise search.NotFound(goal, search.leftover(b, a))
 
 
 def _value(use: Use) -> Term:
@@ -87,6 +101,8 @@ def _uses(p: Prover, target: Poly, work: Normaliser) -> Iterator[Use]:
     if p.patient:
         by_form += termwise.sums(p, target, work)
         yield from _equations(p, atoms)
+        for k in known[:MAX_FACTORS]:
+            yield from ((T.ONE, (k, t)) for t in by_form[:MAX_KNOWN])
     yield from ((T.ONE, (t,)) for t in by_form)
     yield from list(_multiples([*known, *by_form], target, work))[:MAX_MULTIPLES]
     if any(e > 1 or len(m.factors) > 1 for m in target for _, e in m.factors):
@@ -185,93 +201,20 @@ def combination(
     With `work`, products of what it knows not to be negative may be left over as well.  For 0 < 0,
     `strict` tells which vectors are more than 0: not all of them get 0.
     """
-    rows = [*{m: None for v in (target, *vectors) for m in v if m != UNIT}, UNIT]
-    columns = [[v.get(m, Fraction(0)) for m in rows] for v in vectors]
-    for left in rows:
-        if left == UNIT or (work is not None and _is_nonneg(left, work)):
-            columns.append([Fraction(int(m == left)) for m in rows])
-    wanted = [target.get(m, Fraction(0)) for m in rows]
+    left = dict.fromkeys(m for v in (target, *vectors) for m in v if _may_be_left(m, work))
+    columns = [dict(v) for v in vectors]
+    columns += ({m: Fraction(1)} for m in (UNIT, *left))
+    wanted = dict(target)
     if strict is not None:
-        for k, column in enumerate(columns):
-            column.append(Fraction(k < len(vectors) and strict[k]))
-        wanted.append(Fraction(1))
-    solution = _nonnegative_solution(columns, wanted)
+        wanted[STRICT] = Fraction(1)
+        for column, positive in zip(columns, strict, strict=False):
+            if positive:
+                column[STRICT] = Fraction(1)
+    solution = programming.nonnegative_solution(columns, wanted)
     return None if solution is None else solution[: len(vectors)]
 
 
-def _is_nonneg(m: Monomial, work: Normaliser) -> bool:
-    return not m.indices and work.sign(monomial_term(m, Fraction(1))) >= Sign.NONNEG
-
-
-def _nonnegative_solution(
-    columns: list[list[Fraction]], wanted: list[Fraction]
-) -> list[Fraction] | None:
-    """x >= 0 with Sum x_j columns_j = wanted, by the first phase of the simplex method."""
-    width = len(columns)
-    table = []
-    for i, w in enumerate(wanted):
-        sign = 1 if w >= 0 else -1
-        row = {j: sign * c[i] for j, c in enumerate(columns) if c[i]}
-        table.append(row | {width: sign * w} if w else row)
-    if not _drop_idle(table, width):
-        return None
-    basis = [width + 1 + i for i in range(len(table))]  # an artificial variable for every row
-    costs: Row = {}
-    for row in table:
-        _add(costs, row, Fraction(1))
-    while True:
-        entering = min((j for j, c in costs.items() if c > 0 and j < width), default=None)
-        if entering is None:
-            break
-        ratios = [
-            (r.get(width, Fraction(0)) / r[entering], basis[i], i)
-            for i, r in enumerate(table) if r.get(entering, 0) > 0
-        ]  # fmt: skip
-        leaving = min(ratios)[2]
-        _pivot(table, costs, leaving, entering)
-        basis[leaving] = entering
-    if costs.get(width):
-        return None
-    out = [Fraction(0)] * width
-    for r, v in zip(table, basis, strict=True):
-        if v < width:
-            out[v] = r.get(width, Fraction(0))
-    return out
-
-
-def _drop_idle(table: list[Row], width: int) -> bool:
-    """Drop the variables that have to be 0, as all in a row that sums terms of one sign to 0 have.
-
-    False if a row shows that there is no solution.
-    """
-    dropped = True
-    while dropped:
-        dropped = False
-        for row in table:
-            signs = {v > 0 for j, v in row.items() if j < width}
-            if row.get(width, 0) > 0:
-                if True not in signs:
-                    return False
-            elif len(signs) == 1:
-                dropped = True
-                for j in list(row):
-                    for r in table:
-                        r.pop(j, None)
-    return True
-
-
-def _pivot(table: list[Row], costs: Row, place: int, column: int) -> None:
-    scale = table[place][column]
-    pivot = table[place] = {j: x / scale for j, x in table[place].items()}
-    for row in (*table, costs):
-        if row is not pivot and column in row:
-            _add(row, pivot, -row[column])
-
-
-def _add(row: Row, other: Row, factor: Fraction) -> None:
-    for j, x in other.items():
-        value = row.get(j, 0) + factor * x
-        if value:
-            row[j] = value
-        else:
-            row.pop(j, None)
+def _may_be_left(m: Monomial, work: Normaliser | None) -> bool:
+    if work is None or m == UNIT or m.indices:
+        return False
+    return work.sign(monomial_term(m, Fraction(1))) >= Sign.NONNEG

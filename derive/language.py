@@ -20,7 +20,12 @@ from sympy.logic.boolalg import Boolean
 
 def _expr(x: Any) -> Any:
     """A SymPy object as it is, a number as SymPy's; text is refused, since SymPy would run it."""
-    return sp.sympify(x, strict=True)
+    try:
+        return sp.sympify(x, strict=True)
+    except sp.SympifyError:
+        raise TypeError(
+            f"{x!r} is no expression: text is not read; declare symbols with dim, real, tensor, ..."
+        ) from None
 
 
 # ---------------------------------------------------------------------------- symbols

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import permutations
 from typing import Final
 
@@ -22,6 +23,7 @@ def learn(p: Prover, goal: Term) -> None:
         if t.op == "fn" and t.data in ("log", "rpow") and t.children[0].op == "num":
             _learn_logarithm(p, t.children[0])
     _learn_order_of_roots(p, lemmas.free_functions(goal, "sqrt"))
+    _learn_order_of_logarithms(p, lemmas.free_functions(goal, "log"))
     _learn_order_of_exponentials(p, goal)
 
 
@@ -67,6 +69,94 @@ def _order_of_roots(p: Prover, goal: Term, order: Theorem) -> Theorem:
         return infer("contradiction", [squares, infer("not-le", [order])], goal)
 
     return p.cases(split, wrong_or_equal, lambda case: case)
+
+
+def _learn_order_of_logarithms(p: Prover, logs: list[Term]) -> None:
+    """log a <= log b where a <= b is known, and the same for <."""
+    known = {f.conclusion: f for f in p.facts()}
+    for s, t in permutations(logs, 2):
+        a, b = s.children[0], t.children[0]
+        for relation, order in ((T.lt, known.get(T.lt(a, b))), (T.le, known.get(T.le(a, b)))):
+            if order is not None and relation(s, t) not in known:
+                try:
+                    p.fact(order_of_logarithms(p, relation(s, t), order))
+                except _FAILED:
+                    continue
+
+
+def order_of_logarithms(p: Prover, goal: Term, order: Theorem) -> Theorem:
+    """log a <= log b from a <= b, since log(a/b) <= a/b - 1."""
+    a, b = order.conclusion.children
+    v, w = T.var("_v", "real"), T.var("_w", "real")
+    inverse = T.inv(w)
+    related = T.lt if goal.op == "lt" else T.le
+    premise = T.conj(T.lt(T.ZERO, v), T.lt(T.ZERO, w), related(v, w))
+    with p.supposing(premise) as case:
+        split = lemmas.log_of_product(p, [v, inverse])
+        tangent = p.mp(p.axiom("log-tangent", T.mul(v, inverse)),
+                       p.trivial(T.lt(T.ZERO, T.mul(v, inverse))))  # fmt: skip
+        law = p.order(related(T.fn("log", v), T.fn("log", w)),
+                      (1, tangent), (1, split), (inverse, p.part(case, 2)))  # fmt: skip
+    law = p.for_all(p.discharge(law, case), v, w)
+    signs = (p.trivial(T.lt(T.ZERO, a)), p.trivial(T.lt(T.ZERO, b)))
+    return p.mp(p.at(law, a, b), *signs, order)
+
+
+def through_functions(p: Prover, goal: Term, prove: Callable[[Term], Theorem]) -> Theorem:
+    """r <= log x from e^r <= x, and sqrt x <= r from x <= r^2 for r >= 0."""
+    a, b = goal.children
+    work = fact_normaliser("search", p.facts())
+    for m, c in work.poly(T.sub(b, a)).items():
+        found = m.factors[0][0] if len(m.factors) == 1 and m.factors[0][1] == 1 else None
+        if found is None or m.indices or found.op != "fn":
+            continue
+        try:
+            if found.data == "log" and c == 1:
+                return _above_logarithm(p, goal, found, prove)
+            if found.data == "sqrt" and c < 0:
+                return _below_root(p, goal, T.mul(T.num(-c), found), prove)
+        except _FAILED:
+            continue
+    raise search.NotFound(goal, search.leftover(b, a))
+
+
+def _above_logarithm(p: Prover, goal: Term, log: Term, prove: Callable[[Term], Theorem]) -> Theorem:
+    a, b = goal.children
+    rest = fact_normaliser("search", p.facts()).term(T.sub(log, T.sub(b, a)))
+    related = T.lt if goal.op == "lt" else T.le
+    power = T.fn("exp", rest)
+    order = prove(related(power, log.children[0]))
+    logs = order_of_logarithms(p, related(T.fn("log", power), log), order)
+    return p.order(goal, (1, logs))
+
+
+def _below_root(p: Prover, goal: Term, root: Term, prove: Callable[[Term], Theorem]) -> Theorem:
+    a, b = goal.children
+    rest = fact_normaliser("search", p.facts()).term(T.add(T.sub(b, a), root))
+    nonneg = prove(T.le(T.ZERO, rest))
+    related = T.lt if goal.op == "lt" else T.le
+    squares = prove(related(T.power(root, 2), T.power(rest, 2)))
+    below = p.trivial(T.le(T.ZERO, root))
+    order = _order_of_bases(p, related(root, rest), squares, nonneg, below)
+    return p.order(goal, (1, order))
+
+
+def _order_of_bases(p: Prover, goal: Term, squares: Theorem, *nonneg: Theorem) -> Theorem:
+    """s <= t from s^2 <= t^2 and 0 <= t, 0 <= s: in the other order the squares would be, too."""
+    s, t = goal.children
+    above, below = nonneg
+
+    def refuted(case: Theorem) -> Theorem:
+        reverse = T.lt(T.power(t, 2), T.power(s, 2))
+        if goal.op == "le":
+            other = p.order(reverse, (1, case, case), (2, above, case))
+            return infer("contradiction", [squares, infer("not-le", [other])], goal)
+        other = p.order(T.le(*reverse.children), (1, below, case), (1, above, case))
+        return infer("contradiction", [other, infer("not-le", [squares])], goal)
+
+    if goal.op == "le":
+        return p.cases(p.dichotomy(s, t), lambda case: case, refuted)
+    return p.cases(p.dichotomy(t, s), refuted, lambda case: case)
 
 
 def _learn_order_of_exponentials(p: Prover, goal: Term) -> None:

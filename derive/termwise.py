@@ -15,7 +15,7 @@ from derive import search
 from derive.bounds import bounds
 from derive.kernel import terms as T
 from derive.kernel.normal import Monomial, Normaliser, Poly, monomial_term, plus
-from derive.kernel.rules import Theorem, infer
+from derive.kernel.rules import Theorem, fact_normaliser, infer
 from derive.kernel.terms import KernelError, Term
 from derive.prover import Prover
 
@@ -56,14 +56,15 @@ def _of_terms(p: Prover, size: Term, target: Poly) -> Iterator[Theorem]:
         parts = [t for t in instances if t.conclusion.op in ("le", "lt")]
         parts += [b for t in functions for b in bounds(p, t)]
         parts = parts[:MAX_PARTS]
-    for k in (1, 2):
-        for chosen in combinations_with_replacement(parts, k):
-            differences = [T.sub(*reversed(t.conclusion.children)) for t in chosen]
-            try:
-                each = p.order(T.le(T.ZERO, T.mul(*differences)), (1, *chosen))
-                yield p.sum_order(each, i)
-            except _FAILED:
-                continue
+        work = fact_normaliser("search", p.facts())  # what cancels for each index
+        for k in (1, 2):
+            for chosen in combinations_with_replacement(parts, k):
+                differences = [T.sub(*reversed(t.conclusion.children)) for t in chosen]
+                try:
+                    product = work.term(T.mul(*differences))
+                    yield p.sum_order(p.order(T.le(T.ZERO, product), (1, *chosen)), i)
+                except _FAILED:
+                    continue
 
 
 def _instances(p: Prover, i: Term) -> Iterator[Theorem]:

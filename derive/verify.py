@@ -84,6 +84,10 @@ class _Work:
         self.axioms.update(laws_around(kind, goal, values or {}), *(r.axioms for r in roots))
 
 
+#: So many candidates for a counterexample are tried before a long search for a proof.
+EARLY: Final = 24
+
+
 def chain(hypotheses: Sequence[Term], conclusion: Term) -> Term:
     for h in reversed(hypotheses):
         conclusion = T.implies(h, conclusion)
@@ -167,6 +171,10 @@ def _settle(claim: Claim) -> Settled:
     work = _read(claim)
     if claim.counterexample is not None:
         return _refuted(claim, work, claim.counterexample)
+    if claim.proof is None and not claim.added:
+        early = _early_counterexample(work)
+        if early is not None:
+            return _refuted_at(claim, work, *early)
     try:
         proved = _prove(claim, work)
     except (*_SEARCH_FAILED, Unsettled):
@@ -181,6 +189,21 @@ def _settle(claim: Claim) -> Settled:
     if not any(h in proved.used for h in work.added):  # then the log must not mention them, either
         return _settle(replace(claim, added=(), witness=None))
     return _conditional(claim, work, proved)
+
+
+def _early_counterexample(work: _Work) -> tuple[Values, list[Theorem]] | None:
+    """One of the first candidates, unless a proof is found at once: long ones can wait for this."""
+    goal = work.goal(with_added=False)
+    conclusion = goal
+    for _ in work.hypotheses:
+        conclusion = conclusion.children[1]
+    prover = Prover(work.converter, work.hypotheses, len(work.declared))
+    prover.patient = False
+    try:
+        auto.prove(prover, conclusion)
+    except _SEARCH_FAILED:
+        return counterexample.find(goal, tries=EARLY)
+    return None
 
 
 def _read(claim: Claim) -> _Work:

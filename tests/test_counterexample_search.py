@@ -75,6 +75,9 @@ def root(q):
 
 
 DENIED = [
+    T.le(T.num(3), T.fn("exp", T.ONE)),
+    T.lt(T.num(Fraction(-1, 2)), T.neg(T.fn("exp", T.num(Fraction(-1, 3))))),
+    T.disj(T.eq(T.ONE, T.ZERO), T.le(root(2), T.ONE)),
     T.eq(root(2), T.num(2)),
     T.eq(T.add(root(2), T.ONE), T.num(3)),
     T.le(T.num(2), root(2)),
@@ -88,6 +91,9 @@ DENIED = [
     T.implies(T.negate(T.eq(root(2), T.ONE)), T.eq(root(2), T.num(2))),
 ]
 NOT_DENIED = [
+    T.le(T.num(2), T.fn("exp", T.ONE)),
+    T.lt(T.neg(T.fn("exp", T.num(Fraction(-1, 3)))), T.num(Fraction(-1, 2))),
+    T.disj(T.eq(T.ONE, T.ZERO), T.le(T.ONE, root(2))),
     T.eq(root(4), T.num(2)),
     T.eq(T.mul(root(2), root(2)), T.num(2)),
     T.le(root(2), T.num(2)),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import sympy as sp
-from sympy import Abs, Max, Min, Mod, Rational, exp, floor, log, sqrt
+from sympy import Abs, KroneckerDelta, Max, Min, Mod, Rational, cos, exp, floor, log, pi, sqrt
 
 from derive.claim import Claim, Given
 from derive.kernel.check import check
@@ -19,9 +19,11 @@ from derive.language import (
     both,
     call,
     dims,
+    either,
     equal,
     forall,
     iff,
+    implies,
     index,
     integer,
     less,
@@ -47,7 +49,7 @@ N, M = map(natural, "NM")
 f = sequence("f")
 i, j, l, o = (index(name, n) for name in "ijlo")
 p, q, s, w, z = (tensor(name, n) for name in "pqswz")
-A = tensor("A", n, n)
+A, B = tensor("A", n, n), tensor("B", n, n)
 half = Rational(1, 2)
 
 
@@ -162,6 +164,21 @@ TRUE: dict[str, tuple[Any, ...]] = {
     "an average grows": (
         at_most(total(p[i] * s[i], i), total(p[i] * (s[i] + 1), i)), forall(i, at_most(0, p[i])),
     ),
+    "divergences are not negative": (
+        at_most(0, total(p[i] * log(p[i] / q[i]), i)), *DISTRIBUTIONS,
+    ),
+    "a weight is at most 1": (at_most(exp(z[i]) / total(exp(z[j]), j), 1),),
+    "the largest is below log-sum-exp": (at_most(z[i], lse(of_z)),),
+    "RMSNorm stays below the root of the width": (
+        at_most(total(rms_norm(of_z, epsilon) ** 2, i), n),
+    ),
+    # order through functions
+    "logarithms grow": (implies(less(u, v), less(log(u), log(v))),),
+    "root of a sum": (at_most(sqrt(u + v), sqrt(u) + sqrt(v)),),
+    "cosine schedule": (
+        both(at_most(a, a + (c - a) * (1 + cos(pi * t)) / 2),
+             at_most(a + (c - a) * (1 + cos(pi * t)) / 2, c)), at_most(a, c),
+    ),
     # squares
     "means of two": (at_most(sqrt(u * v), (u + v) / 2),),
     "p (1 - p)": (at_most(t * (1 - t), Rational(1, 4)),),
@@ -237,6 +254,26 @@ FALSE: dict[str, tuple[Any, ...]] = {
     "an average without a sum of weights": (
         at_most(total(p[i] * s[i], i), c), WEIGHTS[1], forall(i, at_most(s[i], c)),
     ),
+    "divergences of any weights": (
+        at_most(0, total(p[i] * log(p[i] / q[i]), i)), *DISTRIBUTIONS[2:],
+    ),
+    "a weight is below 1": (less(exp(z[i]) / total(exp(z[j]), j), 1),),
+    "log-sum-exp is below the largest": (at_most(lse(of_z), z[i]),),
+    "root of a sum": (equal(sqrt(u + v), sqrt(u) + sqrt(v)),),
+    "cosine schedule": (at_most(a + (c - a) * (1 + cos(pi * t)) / 2, c),),
+    "no zero divisors": (
+        implies(forall([i, j], equal(total(A[i, l] * B[l, j], l), 0)),
+                either(forall([i, j], equal(A[i, j], 0)), forall([i, j], equal(B[i, j], 0)))),
+    ),
+    "nothing is nilpotent": (
+        implies(forall([i, j], equal(total(A[i, l] * A[l, j], l), 0)),
+                forall([i, j], equal(A[i, j], 0))),
+    ),
+    "projections are the identity": (
+        implies(forall([i, j], equal(total(A[i, l] * A[l, j], l), A[i, j])),
+                forall([i, j], equal(A[i, j], KroneckerDelta(i, j)))),
+    ),
+    "squares are below powers of two": (at_most(n**2, 2**n),),
     "means of two, turned": (at_most((u + v) / 2, sqrt(u * v)),),
     "p (1 - p)": (less(t * (1 - t), Rational(1, 4)),),
     "three squares": (at_most(a**2 + b**2 + c**2, 2 * (a * b + b * c + c * a)),),
