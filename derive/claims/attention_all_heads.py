@@ -470,28 +470,29 @@ def twin_all(rng: np.random.Generator) -> Iterator[Trial]:
     yield agree(whole(one + other), whole(one) + whole(other), "the same scores, maps that cancel")
 
 
+def by_evaluation(p: Prover, target: Term, inputs: tuple[str, ...] = ("X", "Y")) -> Theorem:
+    """not (1 < 3 and for all inputs: ... -> ...), where evaluation tells each part."""
+    premise, conclusion = target.children[0].children
+    several, every = premise.children
+    equation, free = every, []
+    for name in inputs:
+        equation = T.instantiate(equation.children[-1], (name,))
+    for name in ("k", "c"):
+        free.append(T.var(name, "fin", equation.children[0]))
+        equation = T.instantiate(equation.children[1], (free[-1],))
+    found = p.equal(*equation.children, show=False)
+    for index_of in reversed(free):
+        found = infer("generalise", [found], index_of)
+    for name in reversed(inputs):
+        found = infer("generalise-tensor", [found], name, 2)
+    known = p.both(p.trivial(several), found)
+    return infer("not-implies", [known, p.trivial(T.negate(conclusion))])
+
+
 def all_mutations() -> tuple[Mutation, ...]:
     def two_tokens(rng: np.random.Generator) -> Iterator[Trial]:
         least = np.linalg.svd(deviations(rng, 2, drawn_forms(rng)), compute_uv=False)[-1]
         yield no_more(1e-6, least, "no combination, 2 tokens")
-
-    def together(p: Prover, target: Term) -> Theorem:
-        premise, conclusion = target.children[0].children
-        several, additive = premise.children
-        equation = additive
-        free = []
-        for name in ("X", "Y"):
-            equation = T.instantiate(equation.children[-1], (name,))
-        for name in ("k", "c"):
-            free.append(T.var(name, "fin", equation.children[0]))
-            equation = T.instantiate(equation.children[1], (free[-1],))
-        found = p.equal(*equation.children, show=False)
-        for index_of in reversed(free):
-            found = infer("generalise", [found], index_of)
-        for name in ("Y", "X"):
-            found = infer("generalise-tensor", [found], name, 2)
-        known = p.both(p.trivial(several), found)
-        return infer("not-implies", [known, p.trivial(T.negate(conclusion))], target.children[0])
 
     return (
         Mutation(
@@ -500,7 +501,7 @@ def all_mutations() -> tuple[Mutation, ...]:
             counterexample=Example({
                 m: 3, d: 1, d_v: 1, groups: 2, members: 1, B: [[[1]], [[1]]],
                 C: [[[[1]]], [[[-1]]]],
-            }, together),
+            }, by_evaluation),
         ),
         Mutation(
             "two tokens are enough",

@@ -1051,9 +1051,11 @@ GAUGE_COUNT = Claim(
     twin=Twin("rank of the derivative of the outputs by all weights", twin_gauge_count),
     mutations=gauge_count_mutations,
     expected=Verdict.PROVED,
-    remark="Only the arithmetic is proved. That nothing else is lost, so that the layer depends on "
-    "exactly so many numbers, is seen in the rank of the derivative at random weights and not "
-    "proved. With one head this is half of all numbers.",
+    remark="Only the arithmetic is proved here. What the layer does determines the products of its "
+    "heads, where these are all different and none is 0 (`head-symmetries/determined`), and they "
+    "determine factors of full rank up to changes of basis (`head-symmetries/only-basis-changes`). "
+    "The rank of the derivative at random weights is this number. With one head this is half of "
+    "all numbers.",
 )  # fmt: skip
 
 CLAIMS = (

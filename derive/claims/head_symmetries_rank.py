@@ -370,8 +370,9 @@ ONLY_BASES = Claim(
     mutations=only_mutations,
     expected=Verdict.PROVED,
     remark="So exactly $k^2$ of the $2 d_{\\text{model}} k$ numbers of a head's two factors are "
-    "redundant: this is what `head-symmetries/free-numbers` takes off, twice for every head. That "
-    "the outputs of the layer determine the products of all its heads is not shown.",
+    "redundant: this is what `head-symmetries/free-numbers` takes off, twice for every head. "
+    "The outputs of the layer determine the products of its heads, where these are all different "
+    "and none is 0: `head-symmetries/determined`.",
 )  # fmt: skip
 
 CLAIMS = (RANK, ONLY_BASES)

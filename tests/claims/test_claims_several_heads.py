@@ -22,13 +22,23 @@ from derive.claims import attention_all_heads as M
 from derive.claims.attention_all_heads import ADDITIVE, ALL_HEADS, CANCEL, DIFFERENT
 from derive.claims.attention_several_heads import SEVERAL, B, C, groups, j, members, s
 from derive.claims.attention_two_heads import TWO_HEADS
+from derive.claims.head_symmetries_all import (
+    ALL_DETERMINED,
+    DETERMINED,
+    SAME,
+    D,
+    maps_agree,
+    with_maps,
+)
 from derive.convert import Converter
 from derive.kernel.terms import KernelError
 from derive.language import both, equal, forall, implies, less
 from derive.prover import Prover
 from derive.twin import Twin
 
-BY_NAME = {claim.id.split("/")[1]: claim for claim in (SEVERAL, TWO_HEADS, ALL_HEADS)}
+BY_NAME = {
+    claim.id.split("/")[1]: claim for claim in (SEVERAL, TWO_HEADS, ALL_HEADS, ALL_DETERMINED)
+}
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -68,6 +78,30 @@ MUTANTS = {
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutants_are_not_proved(name: str) -> None:
     assert proved_by(mutant(ALL_HEADS, statement=MUTANTS[name])) == set()
+
+
+one_by_one = forall(
+    [j, M.f, M.c], equal(C[s, j, M.f, M.c], with_maps(C[s, j, M.f, M.c]))
+)  # fmt: skip
+OF_TWO_LAYERS = {
+    "two tokens are enough": implies(both(less(1, M.m), DIFFERENT, SAME), DETERMINED),
+    "groups may have the same scores": implies(both(many, SAME), DETERMINED),
+    "without scores as well": implies(both(many, DIFFERENT, SAME), forall(s, maps_agree)),
+    "head by head": implies(both(many, DIFFERENT, SAME), forall(s, M.either(silent, one_by_one))),
+}
+
+
+@pytest.mark.parametrize("name", OF_TWO_LAYERS)
+def test_mutants_about_two_layers_are_not_proved(name: str) -> None:
+    assert proved_by(mutant(ALL_DETERMINED, statement=OF_TWO_LAYERS[name])) == set()
+
+
+def test_layers_may_share_a_sum_and_not_its_terms() -> None:
+    """The maps of two heads with the same scores are told by their sum only."""
+    values = {M.m: 3, M.d: 1, M.d_v: 1, groups: 1, members: 2, B: [[[1]]],
+              C: [[[[1]], [[0]]]], D: [[[[0]], [[1]]]]}  # fmt: skip
+    claim = mutant(SEVERAL, statement=implies(DETERMINED, forall(s, one_by_one)), given=())
+    assert is_false_at(claim, values)
 
 
 ONE_GROUP = {M.m: 3, M.d: 1, M.d_v: 1, groups: 1, members: 1, B: [[[0]]], C: [[[[1]]]]}
