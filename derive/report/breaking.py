@@ -92,6 +92,8 @@ class _Layout:
         self._listed = is_list(pieces, self._depths)
         self._links = top_links(pieces, self._depths)
         self._ends_em = [0.0, *accumulate(piece.em for piece in pieces)]
+        self._indents: dict[int, float] = {}
+        self._going_on: dict[int, bool] = {}
         self.cost, self._breaks = self._cheapest(costs)
 
     def _cheapest(self, costs: list[float | None]) -> tuple[float, list[int]]:
@@ -111,6 +113,11 @@ class _Layout:
 
     def _indent(self, start: int) -> float:
         """Where a line that starts with this piece begins, in em from the left."""
+        if start not in self._indents:
+            self._indents[start] = self._found_indent(start)
+        return self._indents[start]
+
+    def _found_indent(self, start: int) -> float:
         if start == 0 or self._pieces[start].glued or self._starts_clause(start):
             return 0.0
         base = self._ends_em[self._anchor] if self._anchor else _HANGING_EM
@@ -125,10 +132,11 @@ class _Layout:
         return outside and follows(self._pieces, start, Kind.PUNCTUATION)
 
     def _line_cost(self, start: int, end: int) -> float:
-        em = self._indent(start) + self._ends_em[end] - self._ends_em[start]
+        indent = self._indent(start)
+        em = indent + self._ends_em[end] - self._ends_em[start]
         if em > self._room:
             return LINE_COST + _OVERFLOW_COST * (1.0 + em - self._room)
-        lonely = start > 0 and em - self._indent(start) < _LONELY_EM
+        lonely = start > 0 and em - indent < _LONELY_EM
         cost = LINE_COST + (_LONELY_FACTOR_COST if lonely and self._goes_on(start) else 0.0)
         if end == len(self._pieces):
             return cost + (_LONELY_COST if lonely else 0.0)
@@ -137,8 +145,10 @@ class _Layout:
 
     def _goes_on(self, start: int) -> bool:
         """Whether the line starts inside a side of a relation."""
-        outside = self._starts_clause(start) or follows(self._pieces, start, Kind.QUANTIFIER)
-        return self._pieces[start].kind not in LINKS and not outside
+        if start not in self._going_on:
+            outside = self._starts_clause(start) or follows(self._pieces, start, Kind.QUANTIFIER)
+            self._going_on[start] = self._pieces[start].kind not in LINKS and not outside
+        return self._going_on[start]
 
     def broken(self) -> Broken:
         left_em = self._ends_em[self._anchor]

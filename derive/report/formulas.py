@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
+from functools import lru_cache
 from itertools import pairwise
 from math import ceil
 from typing import Final
@@ -21,12 +22,18 @@ def displayed(latex: str, room: float, most: int = MAX_LINES) -> list[str]:
     """The formula in blocks of lines that fit into `room` em, or nearly so where that saves a bad
     break: ``\fitmath`` scales them down. One block if `most` lines suffice.
     """
-    broken = best_lines(read(latex), room)
+    broken = _best_lines_of(latex, room)
     if len(broken.lines) == 1:
         return [source_of(broken.lines[0].pieces)]
     blocks = ceil(len(broken.lines) / most)
     ends = [len(broken.lines) * k // blocks for k in range(blocks + 1)]
     return [_aligned(broken, a, broken.lines[a:b]) for a, b in pairwise(ends)]
+
+
+@lru_cache(maxsize=64)
+def _best_lines_of(latex: str, room: float) -> Broken:
+    """Asked for several times while a row is set."""
+    return best_lines(read(latex), room)
 
 
 def best_lines(pieces: list[Piece], room: float) -> Broken:
@@ -79,13 +86,13 @@ def fits(latex: str, room: float) -> bool:
 @remembered
 def height(latex: str, room: float) -> float:
     """How many lines of text the formula is high in a column of `room` em."""
-    return sum(map(_line_height, best_lines(read(latex), room).lines))
+    return sum(map(_line_height, _best_lines_of(latex, room).lines))
 
 
 @remembered
 def badness(latex: str, room: float) -> float:
     """What the places at which the formula is broken cost in the sense of `costs`."""
-    broken = best_lines(read(latex), room)
+    broken = _best_lines_of(latex, room)
     return broken.cost - LINE_COST * len(broken.lines)
 
 
@@ -94,7 +101,7 @@ def begins_narrow(latex: str, room: float, column: float, lines: int) -> bool:
     """Whether the first of its lines, as many as stand beside `lines` of text, leave all that is
     right of `column` em free.
     """
-    broken = best_lines(read(latex), room)
+    broken = _best_lines_of(latex, room)
     left, above = width(broken.left_side), 0.0
     for line in broken.lines:
         if above >= lines:
