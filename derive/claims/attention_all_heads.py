@@ -8,6 +8,7 @@ every group is: it has no scores, or its value maps sum to 0.  Groups do not mak
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -164,6 +165,7 @@ def turned_law(p: Prover) -> Theorem:
     return p.for_all(found, x)
 
 
+@cache
 def rates_theorem() -> Theorem:
     """For all v, L, n > 0: what `rates_law` says."""
     own = Prover(Converter(), ())
@@ -201,6 +203,7 @@ def rates_apart(p: Prover, shares: Theorem, several: Theorem) -> Theorem:
 # ---------------------------------------------------------------------- vectors that tell apart
 
 
+@cache
 def generic_theorems() -> tuple[Theorem, Theorem]:
     """`spared_law` and `one_more_law` for all sizes of the matrices."""
     own = Prover(Converter(), ())
