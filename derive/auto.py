@@ -367,6 +367,13 @@ def _summed(p: Prover, goal: Term) -> Theorem:
     return inequalities.prove(p, goal, sums.uses(p, goal))
 
 
+def _mirrored(p: Prover, goal: Term) -> Theorem:
+    """An equation whose difference is turned into its opposite by what is known."""
+    if goal.op != "eq":
+        raise search.NotFound(goal, "an inequality")
+    return solving.mirrored(p, goal)
+
+
 def _vanishing(p: Prover, goal: Term) -> Theorem:
     """a = b, from (a - b)^2 <= 0, where sums are known."""
     if goal.op != "eq" or not any(_adds_up(g.conclusion) for g in p.known()):
@@ -431,7 +438,7 @@ def _with_instances(p: Prover, goal: Term) -> Theorem:
 
 _FURTHER: Final = (
     _antisymmetric, _rewritten, _solved, _compared, _divided, _through_functions, _as_integers,
-    _summed, _vanishing, _with_instances,
+    _mirrored, _summed, _vanishing, _with_instances,
 )  # fmt: skip
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Final
 
-from derive import search
+from derive import rewriting, search
 from derive.inequalities import is_free, quotient
 from derive.kernel import terms as T
-from derive.kernel.normal import Monomial, Normaliser, Poly, monomial_term
+from derive.kernel.normal import Monomial, Normaliser, Poly, monomial_term, plus
 from derive.kernel.rules import Theorem, fact_normaliser
 from derive.kernel.terms import KernelError, Term
 from derive.prover import Prover
@@ -40,6 +40,38 @@ def prove(p: Prover, goal: Term) -> Theorem:
         raise search.NotFound(goal, search.leftover(a, b))
     items = [(T.mul(T.num(q), c), g) for q, (c, g) in zip(solution, uses, strict=True) if q]
     return p.equal(a, b, *items, show=False)
+
+
+def mirrored(p: Prover, goal: Term) -> Theorem:
+    """a = b, where a rule for all indices turns t = a - b into c t for a number c other than 1.
+
+    So t = 0; as for the sum of the x_i A_ij x_j, where A_ij = -A_ji.
+    """
+    a, b = goal.children
+    work = fact_normaliser("search", p.facts())
+    gap = work.term(T.sub(a, b))
+    for rule in p.known():
+        c = rule.conclusion
+        if c.op != "forall" or gap is T.ZERO:
+            continue
+        try:
+            turned = rewriting.replaced(gap, rule)
+        except KernelError:
+            continue
+        after = work.poly(turned.conclusion.children[1])
+        factor = _multiple(after, work.poly(gap))
+        if factor is not None and factor != 1:
+            return p.equal(a, b, (1 / (1 - factor), turned), show=False)
+    raise search.NotFound(goal, search.leftover(a, b))
+
+
+def _multiple(a: Poly, b: Poly) -> Fraction | None:
+    """c with a = c b."""
+    if not b:
+        return None
+    first = next(iter(b))
+    c = a.get(first, Fraction(0)) / b[first]
+    return None if plus(a, b, -c) else c
 
 
 def _denominators(polys: Sequence[Poly]) -> list[Term]:

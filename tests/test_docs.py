@@ -67,7 +67,7 @@ def test_every_axiom_is_cited() -> None:
 
 def test_the_example_of_writing_a_claim_runs(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "writing_a_claim.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", text, flags=re.S)
+    example, _ = re.findall(r"```python\n(.*?)```", text, flags=re.S)
     path = tmp_path / "my_claims.py"
     path.write_text(example, encoding="utf-8")
     done = subprocess.run(
@@ -78,6 +78,23 @@ def test_the_example_of_writing_a_claim_runs(tmp_path: Path) -> None:
     assert "proved" in done.stdout
     assert "conditional" in done.stdout
     assert "Mutations: 1, all caught." in done.stdout
+
+
+def test_the_patterns_of_writing_a_claim_are_settled_as_they_say(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "writing_a_claim.md").read_text(encoding="utf-8")
+    _, patterns = re.findall(r"```python\n(.*?)```", text, flags=re.S)
+    path = tmp_path / "patterns.py"
+    path.write_text(patterns, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "derive", "verify", str(path)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    counted = re.search(r"(\d+) claims: (\d+) proved, (\d+) refuted\.", done.stdout)
+    assert counted is not None, done.stdout
+    claims = patterns.count("\nclaim(")
+    refuted = patterns.count("expected=Verdict.REFUTED)")
+    assert [*map(int, counted.groups())] == [claims, claims - refuted, refuted]
 
 
 def test_the_derivation_in_the_readme_is_what_is_printed(

@@ -179,6 +179,9 @@ TRUE: dict[str, tuple[Any, ...]] = {
         both(at_most(a, a + (c - a) * (1 + cos(pi * t)) / 2),
              at_most(a + (c - a) * (1 + cos(pi * t)) / 2, c)), at_most(a, c),
     ),
+    "forms of skew matrices": (
+        equal(total(s[i] * A[i, j] * s[j], i, j), 0), forall([i, j], equal(A[i, j], -A[j, i])),
+    ),
     # squares
     "means of two": (at_most(sqrt(u * v), (u + v) / 2),),
     "p (1 - p)": (at_most(t * (1 - t), Rational(1, 4)),),
@@ -274,6 +277,9 @@ FALSE: dict[str, tuple[Any, ...]] = {
                 forall([i, j], equal(A[i, j], KroneckerDelta(i, j)))),
     ),
     "squares are below powers of two": (at_most(n**2, 2**n),),
+    "forms of symmetric matrices": (
+        equal(total(s[i] * A[i, j] * s[j], i, j), 0), forall([i, j], equal(A[i, j], A[j, i])),
+    ),
     "means of two, turned": (at_most((u + v) / 2, sqrt(u * v)),),
     "p (1 - p)": (less(t * (1 - t), Rational(1, 4)),),
     "three squares": (at_most(a**2 + b**2 + c**2, 2 * (a * b + b * c + c * a)),),
