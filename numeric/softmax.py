@@ -27,7 +27,7 @@ def softmax(logits: npt.ArrayLike, *, overwrite: bool = False) -> Array:
         np.exp(_shifted(rows, out), out=out)
         total = out @ ones
         total[total == 0] = 1  # only where the whole row is excluded: else the largest term is 1
-        out /= total
+        out *= 1 / total
     return probabilities
 
 
