@@ -293,7 +293,7 @@ def _with_lemmas(p: Prover, goal: Term) -> Theorem:
         found += proportional.equations(p, goal)
     if found or learned:
         try:
-            return p.equal(a, b, *equations, *_identities(p, goal), *found, show=False)
+            return p.equal(a, b, *equations, *_cancellations(p, goal), *found, show=False)
         except (search.NotFound, KernelError):
             pass
     return lemmas.cleared(p, goal)
@@ -450,6 +450,17 @@ def _is_equation(c: Term) -> bool:
 
 def _identities(p: Prover, goal: Term) -> list[Theorem]:
     """Instances of axioms for the functions and composite inverses in the goal."""
+    out = _cancellations(p, goal)
+    poly = fact_normaliser("search", p.facts()).poly(T.sub(*goal.children))
+    atoms = dict.fromkeys(t for m in poly for t, _ in m.factors)
+    for x in dict.fromkeys(t.children[0] for t in atoms if t.op == "fn" and t.data == "sin"):
+        if not any(s.data[0].startswith("%") for s in T.free_symbols(x) if isinstance(s, Term)):
+            out.append(p.axiom("pythagoras", x))
+    return out
+
+
+def _cancellations(p: Prover, goal: Term) -> list[Theorem]:
+    """``t^-1 t = 1`` for the composite inverses in the goal."""
     out: list[Theorem] = []
     poly = fact_normaliser("search", p.facts()).poly(T.sub(*goal.children))
     for t in search.inverses(poly):
@@ -457,10 +468,6 @@ def _identities(p: Prover, goal: Term) -> list[Theorem]:
             out.append(p.cancel(t))
         except KernelError:
             continue
-    atoms = dict.fromkeys(t for m in poly for t, _ in m.factors)
-    for x in dict.fromkeys(t.children[0] for t in atoms if t.op == "fn" and t.data == "sin"):
-        if not any(s.data[0].startswith("%") for s in T.free_symbols(x) if isinstance(s, Term)):
-            out.append(p.axiom("pythagoras", x))
     return out
 
 

@@ -355,20 +355,24 @@ def _put(p: Prover, theorem: Theorem, rule: Theorem) -> Theorem:
 
 
 def _angle_sum(p: Prover, name: str, argument: Poly) -> Iterator[Theorem]:
-    """sin(a + b) and cos(a + b), where a is the first term of the argument; cos^2 + sin^2 = 1."""
-    x = to_term(argument)
-    yield p.axiom("pythagoras", x)
-    square, rest = T.power(T.fn("cos", x), 2), T.power(T.fn("sin", x), 2)
-    yield p.equal(square, T.sub(T.ONE, rest), (1, p.axiom("pythagoras", x)), show=False)
+    """sin(a + b) and cos(a + b), where a is the first term of the argument, and cos^2 of each."""
+    yield _square_of_cosine(p, to_term(argument))
     terms = [monomial_term(m, c) for m, c in argument.items()]
     if len(terms) == 1:
         ((m, c),) = argument.items()
         if c.denominator != 1 or c not in (2, -2):
             return
         terms = [monomial_term(m, c / 2)] * 2
-        yield p.axiom("pythagoras", terms[0])
     first, rest = terms[0], T.add(*terms[1:])
     yield p.axiom(f"{name}-add", first, rest)
+    for part in dict.fromkeys((first, rest)):
+        yield _square_of_cosine(p, part)
+
+
+def _square_of_cosine(p: Prover, x: Term) -> Theorem:
+    """cos^2 x = 1 - sin^2 x; sines stay, so that rewriting comes to an end."""
+    square, rest = T.power(T.fn("cos", x), 2), T.power(T.fn("sin", x), 2)
+    return p.equal(square, T.sub(T.ONE, rest), (1, p.axiom("pythagoras", x)), show=False)
 
 
 def _floor_value(p: Prover, t: Term, argument: Poly, work: Normaliser) -> Theorem:

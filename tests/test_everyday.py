@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import sympy as sp
-from sympy import Abs, KroneckerDelta, Max, Min, Mod, Rational, cos, exp, floor, log, pi, sqrt
+from sympy import Abs, KroneckerDelta, Max, Min, Mod, Rational, cos, exp, floor, log, pi, sin, sqrt
 
 from derive.claim import Claim, Given
 from derive.kernel.check import check
@@ -75,6 +75,13 @@ def rms_norm(entry: Any, eps: Any = 0) -> Any:
 
 def layer_norm(entry: Any, eps: Any = 0) -> Any:
     return (entry(i) - mean(entry)) / sqrt(variance(entry) + eps)
+
+
+def rotary(at: Any, other: Any, q0: Any, q1: Any, k0: Any, k1: Any) -> Any:
+    """The score of a query and a key of two entries, each turned by its position."""
+    query = (cos(at) * q0 - sin(at) * q1, sin(at) * q0 + cos(at) * q1)
+    key = (cos(other) * k0 - sin(other) * k1, sin(other) * k0 + cos(other) * k1)
+    return query[0] * key[0] + query[1] * key[1]
 
 
 def lse(entry: Any) -> Any:
@@ -182,6 +189,11 @@ TRUE: dict[str, tuple[Any, ...]] = {
     "forms of skew matrices": (
         equal(total(s[i] * A[i, j] * s[j], i, j), 0), forall([i, j], equal(A[i, j], -A[j, i])),
     ),
+    # angles
+    "half of the angle": (equal((1 + cos(pi * t)) / 2, cos(pi * t / 2) ** 2),),
+    "rotary scores of shifted positions": (
+        equal(rotary(a + x, b + x, c, t, u, y), rotary(a, b, c, t, u, y)),
+    ),
     # squares
     "means of two": (at_most(sqrt(u * v), (u + v) / 2),),
     "p (1 - p)": (at_most(t * (1 - t), Rational(1, 4)),),
@@ -279,6 +291,10 @@ FALSE: dict[str, tuple[Any, ...]] = {
     "squares are below powers of two": (at_most(n**2, 2**n),),
     "forms of symmetric matrices": (
         equal(total(s[i] * A[i, j] * s[j], i, j), 0), forall([i, j], equal(A[i, j], A[j, i])),
+    ),
+    "half of the angle": (equal((1 + cos(pi * t)) / 2, cos(pi * t) ** 2),),
+    "rotary scores of one shifted position": (
+        equal(rotary(a + x, b, c, t, u, y), rotary(a, b, c, t, u, y)),
     ),
     "means of two, turned": (at_most((u + v) / 2, sqrt(u * v)),),
     "p (1 - p)": (less(t * (1 - t), Rational(1, 4)),),
