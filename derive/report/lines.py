@@ -26,7 +26,7 @@ from derive.report.told import Part, Words
 BUDGET_BYTES: Final = 2_995_000
 """What a page may weigh."""
 
-_SHARED_BYTES: Final = 300
+_SHARED_BYTES: Final = 200
 """Markup that is as long as this stands once on the page."""
 
 _PLACE: Final = re.compile("\x00(\\d+)\x00")

@@ -383,6 +383,8 @@ def _attributes(tag: str, text: str, given: dict[str, str]) -> Iterator[str]:
     for name, value in given.items():
         assumed = bracket and (name in {"fence", "form"} or (name, value) == ("stretchy", "true"))
         upright = (name, value) == ("mathvariant", "normal") and len(text) > 1
+        if name in {"minsize", "maxsize"}:
+            value = f"{float(value.removesuffix('em')):.1f}".removesuffix(".0") + "em"
         if not assumed and not upright:
             yield f" {name}={value}" if _BARE.fullmatch(value) else f' {name}="{value}"'
     if bracket and text in "|‖" and "minsize" in given:  # it would count as a relation

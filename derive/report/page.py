@@ -181,7 +181,7 @@ class _Page:
         return _rows(block.label, count, _list("rows", block.rows, rows))
 
     def _row(self, row: Row) -> str:
-        code = f"{_code(row.code)} " if row.code else ""
+        code = f"<i>{escape(row.code)}</i> " if row.code else ""
         name = say("line {tag}", tag=row.tag)
         formula = self._again(row.latex) or self._named(row.latex, row.shown, name)
         self._told.learn(row.latex, name)
