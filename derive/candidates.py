@@ -23,7 +23,7 @@ SYSTEMATIC: Final = 400
 RANDOM: Final = 200
 #: So many in all where a function of vectors occurs, which gets no values, or where the statement
 #: is about a gradient, which evaluation cannot deny.
-FEW: Final = 20
+FEW: Final = 40
 #: How many nodes one candidate may unfold to, and all of a search together.
 LARGEST_WORK: Final = 20_000
 WORK: Final = 500_000

@@ -14,6 +14,7 @@ from sympy import Abs, KroneckerDelta, Max, Min, Mod, Rational, cos, exp, floor,
 from derive.claim import Claim, Given
 from derive.kernel.check import check
 from derive.language import (
+    GradientIs,
     IsInteger,
     at_most,
     both,
@@ -85,7 +86,11 @@ def rotary(at: Any, other: Any, q0: Any, q1: Any, k0: Any, k1: Any) -> Any:
 
 
 def lse(entry: Any) -> Any:
-    return log(total(exp(entry(j)), j))
+    return log(total(exp(entry(l)), l))
+
+
+def smoothed(place: Any) -> Any:
+    return (1 - epsilon) * KroneckerDelta(place, o) + epsilon / n
 
 
 def of_z(place: Any) -> Any:
@@ -188,6 +193,10 @@ TRUE: dict[str, tuple[Any, ...]] = {
     ),
     "forms of skew matrices": (
         equal(total(s[i] * A[i, j] * s[j], i, j), 0), forall([i, j], equal(A[i, j], -A[j, i])),
+    ),
+    "gradient of smoothed labels": (
+        GradientIs(-total(smoothed(j) * (z[j] - lse(of_z)), j), z, i,
+                   exp(z[i]) / total(exp(z[j]), j) - smoothed(i)),
     ),
     # angles
     "half of the angle": (equal((1 + cos(pi * t)) / 2, cos(pi * t / 2) ** 2),),
@@ -295,6 +304,10 @@ FALSE: dict[str, tuple[Any, ...]] = {
     "half of the angle": (equal((1 + cos(pi * t)) / 2, cos(pi * t) ** 2),),
     "rotary scores of one shifted position": (
         equal(rotary(a + x, b, c, t, u, y), rotary(a, b, c, t, u, y)),
+    ),
+    "gradient of smoothed labels, unsmoothed": (
+        GradientIs(-total(smoothed(j) * (z[j] - lse(of_z)), j), z, i,
+                   exp(z[i]) / total(exp(z[j]), j) - KroneckerDelta(i, o)),
     ),
     "means of two, turned": (at_most((u + v) / 2, sqrt(u * v)),),
     "p (1 - p)": (less(t * (1 - t), Rational(1, 4)),),
