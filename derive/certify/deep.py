@@ -33,6 +33,10 @@ def node(op: str, *data: Any) -> Node:
     return found
 
 
+def is_formula(n: Node) -> bool:
+    return bool(n[0][0] == "F") and n[0] not in ("Free", "Fn")
+
+
 ZERO: Final[Node] = node("Num", 0, 1)
 ONE: Final[Node] = node("Num", 1, 1)
 

@@ -39,6 +39,11 @@ class Free:
     range: tuple[str, int]
     size: Node
 
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """Its place among the symbols of a statement."""
+        return _place(self.symbol)
+
 
 def frees(deep: Deep, formulas: Sequence[Term]) -> list[Free]:
     """The free symbols of the formulas, in the order in which they are quantified."""
@@ -138,11 +143,35 @@ class Log:
         }
         self.deep = Deep(Symbols()) if deep is None else deep
         self.symbols = self.deep.symbols
+        self.kind = log["kind"]
         self.statement = Stated([self.roots[0]], frees(self.deep, self.roots[:1]))
         self.conditions = self._grouped(self.roots[1:])
 
     def _conclusion(self, k: int) -> Term:
         return self.terms[self.steps[k]["conclusion"]]
+
+    def opened(self, tensors_only: bool) -> Stated | None:
+        """The statement of a counterexample or a witness with its symbols instead of their values,
+        or instead of those of tensors; none if it says something else than the goal."""
+        told = T.negate(self.goal) if self.kind == "counterexample" else self.goal
+        tensors = {k: v for k, v in self.values.items() if isinstance(v, Lam)}
+        numbers = {k: v for k, v in self.values.items() if isinstance(v, Term)}
+        told = T.substitute(told, numbers if tensors_only else {})
+        if T.substitute(told, numbers, tensors) is not self.roots[0]:
+            return None
+        kept = [f.body for f in tensors.values()] + ([] if tensors_only else [*numbers.values()])
+        entries = [c for t in _subterms(told) if t.op == "app" for c in t.children]
+        if T.num(-1) in (*kept, *entries):  # (-1) b is written as - b, which x b at x = -1 is not
+            return None
+        found = frees(self.deep, [told])
+        plain = all(f.range[0] == "QTen" or f.range[0] == "QNum" for f in found)
+        return Stated([told], found) if found and plain else None
+
+    def value_of(self, f: Free) -> tuple[int, Node]:
+        """The number of indices of a symbol, and its value, under as many bound ones."""
+        key = f.symbol.head if isinstance(f.symbol, Head) else f.symbol
+        v = self.values[key]
+        return (v.arity, self.deep(v.body)) if isinstance(v, Lam) else (0, self.deep(v))
 
     def encoded(self) -> str:
         """The whole proof as the only one of a text."""

@@ -1,8 +1,9 @@
 """Steps of proof logs as the text that ``coq/Text.v`` unpacks and ``coq/Run.v`` replays.
 
 Terms and formulas are written out, operation first. A large one that a log needs again is marked
-where it first stands, and is from then on its distance back among those marked. The bytes are
-deflated (RFC 1951), and four of them become five printable characters.
+where it first stands, and is from then on its distance back among those marked. They are
+written apart from the numbers between them, which makes both shorter: the bytes are deflated (RFC
+1951), and four of them become five printable characters.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import struct
 import zlib
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
-from derive.certify.deep import KINDS, ZERO, Node, Symbols
+from derive.certify.deep import KINDS, ZERO, Node, Symbols, is_formula
 from derive.kernel.terms import Head, Term
 
 _TERMS: Final = (
@@ -37,7 +38,7 @@ _SMALL: Final = range(34, 46)
 _LEAST: Final = -2
 _ATOM: Final = 46
 #: A term or formula with as many bytes is worth a mark.
-LARGE: Final = 14
+LARGE: Final = 12
 END: Final = 0
 #: base64's alphabet of 85 characters becomes the 85 after the quotation mark
 _CHARACTERS: Final = bytes.maketrans(
@@ -48,10 +49,22 @@ _CHARACTERS: Final = bytes.maketrans(
 Part = int | Node
 
 
-def characters(contents: bytes) -> str:
-    """The bytes deflated, least significant byte first, as digits of base 85 from "#" on."""
+class Streams:
+    """What is written, in pieces: the terms and formulas, and all numbers between them."""
+
+    def __init__(self) -> None:
+        self.terms: list[bytes] = []
+        self.numbers: list[bytes] = []
+
+
+def characters(*contents: bytes) -> str:
+    """The bytes deflated, with codes for each of the contents, as digits of base 85 from "#" on,
+    the least significant byte first."""
     packer = zlib.compressobj(9, wbits=-15)
-    packed = packer.compress(contents) + packer.flush()
+    packed = b"".join(
+        packer.compress(each) + packer.flush(zlib.Z_SYNC_FLUSH) for each in contents[:-1]
+    )
+    packed += packer.compress(contents[-1]) + packer.flush()
     packed += bytes(-len(packed) % 4)
     words = struct.unpack(f"<{len(packed) // 4}I", packed)
     return base64.b85encode(struct.pack(f">{len(words)}I", *words)).translate(_CHARACTERS).decode()
@@ -80,12 +93,12 @@ class Writer:
         self.theorems = 0
         self.logs = 0
         self._steps: list[tuple[int, Sequence[Part]]] = []
-        self._out: list[bytes] = []
+        self._written = Streams()
         self._atoms: dict[int, int] = {}
-        self._head: list[bytes] = []
-        #: of small nodes the bytes; of large ones the parts, of which the small ones are bytes
+        self._head = Streams()
+        #: of small nodes the bytes; of large ones these of their own, and the parts
         self._small: dict[int, bytes | None] = {}
-        self._large: dict[int, list[bytes | Node]] = {}
+        self._large: dict[int, tuple[bytes, list[Node]]] = {}
 
     # ------------------------------------------------------------------ steps
 
@@ -106,14 +119,15 @@ class Writer:
                 if type(p) is tuple:
                     self._count(p, uses)
         places: dict[int, int] = {}
+        numbers_ = self._written.numbers
         for code, parts in self._steps:
-            self._out.append(number(code))
+            numbers_.append(number(code))
             for p in parts:
                 if type(p) is tuple:
                     self._put(p, uses, places)
                 else:
-                    self._out.append(number(p))
-        self._out.append(number(END))
+                    numbers_.append(number(p))
+        numbers_.append(number(END))
         self._steps = []
         self.theorems = 0
         self.logs += 1
@@ -123,7 +137,11 @@ class Writer:
         self._steps = []
 
     def text(self) -> str:
-        return characters(b"".join([number(len(self._head)), *self._head, *self._out]))
+        """How many numbers there are, the numbers, and the terms."""
+        head = [number(len(self._atoms)), *self._head.numbers]
+        inner = head + self._written.numbers
+        terms = b"".join(self._head.terms + self._written.terms)
+        return characters(number(len(inner)) + b"".join(inner), terms)
 
     # ------------------------------------------------------------------ symbols
 
@@ -132,54 +150,52 @@ class Writer:
         place = self._atoms.get(x)
         if place is None:
             described = self._described(self.symbols.named[x], size)
-            place = self._atoms[x] = len(self._head)
-            self._head.append(described)
+            place = self._atoms[x] = len(self._atoms)
+            self._head.numbers += map(number, described)
+            if described == [KINDS["fin"]]:
+                self._put(size, {}, {}, self._head)
         return place
 
-    def _described(self, s: Term | Head, size: Node) -> bytes:
-        """A kind of numbers, with the size of a range; or of a head what it is, and its indices."""
+    def _described(self, s: Term | Head, size: Node) -> list[int]:
+        """A kind of numbers, or of a head what it is, and its indices."""
         if isinstance(s, Head):
-            return numbers([7 if s.random else 6 if s.arities else 5, s.scalars])
+            return [7 if s.random else 6 if s.arities else 5, s.scalars]
         if s.data[2]:
-            return numbers([7, 0])
-        kind = KINDS[s.data[1]]
-        return number(kind) + (self._written(size) if kind == KINDS["fin"] else b"")
+            return [7, 0]
+        if s.children:
+            self._bytes(size)  # so that its own symbols stand before it
+        return [KINDS[s.data[1]]]
 
     # ------------------------------------------------------------------ terms and formulas
-
-    def _written(self, n: Node) -> bytes:
-        """All of a term, without marks."""
-        small = self._bytes(n)
-        if small is not None:
-            return small
-        return b"".join(p if isinstance(p, bytes) else self._written(p) for p in self._large[id(n)])
 
     def _count(self, n: Node, uses: dict[int, int]) -> None:
         if self._bytes(n) is None:
             k = uses[id(n)] = uses.get(id(n), 0) + 1
             if k == 1:
-                for p in self._large[id(n)]:
-                    if type(p) is tuple:
-                        self._count(p, uses)
+                for p in self._large[id(n)][1]:
+                    self._count(p, uses)
 
-    def _put(self, n: Node, uses: dict[int, int], places: dict[int, int]) -> None:
+    def _put(
+        self, n: Node, uses: dict[int, int], places: dict[int, int], out: Streams | None = None
+    ) -> None:
+        out = out or self._written
         small = self._bytes(n)
         if small is not None:
-            self._out.append(small)
+            out.terms.append(small)
             return
-        formula = n[0][0] == "F" and n[0] not in ("Free", "Fn")
         place = places.get(id(n))
         if place is not None:
-            self._out.append(numbers([_AGAIN[formula], len(places) - 1 - place]))
+            out.terms.append(number(_AGAIN[is_formula(n)]))
+            out.numbers.append(number(len(places) - 1 - place))
             return
-        if uses[id(n)] > 1:
-            self._out.append(number(_MARKED[formula]))
-        for p in self._large[id(n)]:
-            if type(p) is tuple:
-                self._put(p, uses, places)
-            else:
-                self._out.append(p)  # type: ignore[arg-type]
-        if uses[id(n)] > 1:
+        marked = uses.get(id(n), 0) > 1
+        if marked:
+            out.terms.append(number(_MARKED[is_formula(n)]))
+        own, parts = self._large[id(n)]
+        out.terms.append(own)
+        for p in parts:
+            self._put(p, uses, places, out)
+        if marked:
             places[id(n)] = len(places)
 
     def _bytes(self, n: Node) -> bytes | None:
@@ -188,47 +204,47 @@ class Writer:
             return self._small[id(n)]
         except KeyError:
             pass
-        pieces: list[bytes | Node] = []
-        total = 0
-        for p in self._parts(n):
-            piece = number(p) if type(p) is int else self._bytes(p) or p
-            total += len(piece) if type(piece) is bytes else LARGE
-            pieces.append(piece)
-        small = None
-        if total < LARGE:
-            small = b"".join(pieces)  # type: ignore[arg-type]
-        else:
-            self._large[id(n)] = _joined(pieces)
-        self._small[id(n)] = small
-        return small
+        begin, parts = self._parts(n)
+        whole: bytes | None = numbers(begin)
+        own = whole or b""
+        for p in parts:
+            small = self._bytes(p)
+            whole = None if whole is None or small is None else whole + small
+        if whole is None or len(whole) >= LARGE:
+            whole = None
+            self._large[id(n)] = own, parts
+        self._small[id(n)] = whole
+        return whole
 
-    def _parts(self, n: Node) -> list[Any]:
+    def _parts(self, n: Node) -> tuple[list[int], list[Node]]:
+        """The operation and its numbers, and the terms and formulas behind them."""
         op, *data = n
         match op:
             case "Num":
                 p, q = data
                 if q == 1 and 0 <= p - _LEAST < len(_SMALL):
-                    return [_SMALL[p - _LEAST]]
-                return [_CODE[op], int(p < 0), abs(p), q - 1]
+                    return [_SMALL[p - _LEAST]], []
+                return [_CODE[op], int(p < 0), abs(p), q - 1], []
             case "Bound" if data[0] < len(_BOUND):
-                return [_BOUND[data[0]]]
+                return [_BOUND[data[0]]], []
             case "Free":
-                return [_ATOM + self.atom(data[0], data[2])]
+                return [_ATOM + self.atom(data[0], data[2])], []
             case "HFree":
-                return [_CODE[op], self.atom(data[0])]
+                return [_CODE[op], self.atom(data[0])], []
             case "Val":
-                return self._application(n) or [_CODE[op], data[0]]
+                return self._application(n) or ([_CODE[op]], [data[0]])
             case "FAll" if data[0] == ("QNum", 4):
-                return [_EACH, *data[1:]]
+                return [_EACH], data[1:]
             case "FAll" | "FEx":
                 (kind, k), size, body = data
-                return [_CODE[op], _RANGES[kind], k, size, body]
+                return [_CODE[op], _RANGES[kind], k], [size, body]
             case _:
-                return [_CODE[op], *map(_part, data)]
+                others = [int(d) for d in data if type(d) is not tuple]
+                return [_CODE[op], *others], [d for d in data if type(d) is tuple]
 
-    def _application(self, n: Node) -> list[Any]:
+    def _application(self, n: Node) -> tuple[list[int], list[Node]] | None:
         """A free symbol with all of its arguments; nothing if it is something else."""
-        args: list[Any] = []
+        args: list[Node] = []
         h = n[1]
         if h[0] == "ApV":
             args += [h[3], h[2]]
@@ -237,20 +253,5 @@ class Writer:
             args.append(h[2])
             h = h[1]
         if h[0] != "HFree":
-            return []
-        return [_ATOM + self.atom(h[1]), *reversed(args)]
-
-
-def _part(d: Any) -> Any:
-    return d if type(d) is tuple else int(d)
-
-
-def _joined(pieces: Sequence[bytes | Node]) -> list[bytes | Node]:
-    """The pieces, with neighbouring bytes together."""
-    out: list[bytes | Node] = []
-    for p in pieces:
-        if out and type(p) is bytes and type(out[-1]) is bytes:
-            out[-1] += p
-        else:
-            out.append(p)
-    return out
+            return None
+        return [_ATOM + self.atom(h[1])], args[::-1]

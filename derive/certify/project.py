@@ -23,7 +23,7 @@ LIBRARY: Final = (
 )  # fmt: skip
 #: Files of logs, so that several can be compiled at once.
 PARTS: Final = 2
-TOGETHER: Final = 8
+TOGETHER: Final = 80
 #: The limits of a sum or product over all indices of a range
 _RANGE: Final = re.compile(r"_\{(\w+)=0\}\^\{((?:[^{}]|\{[^{}]*\})*)-1\}")
 #: The characters of a text in one string; Coq has no stack for all of them at once.
@@ -39,7 +39,7 @@ class Certificate:
     name: str
     statement: str = ""
     defined: str = ""
-    #: names of the definitions of premises that the statements use
+    #: names of the definitions that the statements use
     premises: tuple[str, ...] = ()
     means: bool = False
     reason: str = ""
@@ -70,7 +70,7 @@ def build(claims: Sequence[tuple[str, str, Sequence[Any]]]) -> Project:
     deep = Deep(Symbols())
     made: list[tuple[Certificate, Log | None]] = []
     for claim, latex, logs in claims:
-        project.comments[claim] = _comment(claim, latex)
+        project.comments[claim] = _comment(latex)
         count: dict[str, int] = {}
         for log in logs:
             kind = log["kind"]
@@ -115,10 +115,9 @@ def _read(c: Certificate, data: Any, deep: Deep) -> Log | None:
 
 
 def _fill(c: Certificate, log: Log, shared: Shared, writer: Writer) -> None:
-    c.statement = shared.printed(log, log.statement)
-    defined = [shared.printed(log, stated) for stated in log.conditions]
-    c.defined = defined[0] if len(defined) == 1 else " /\\\n  ".join(f"({p})" for p in defined)
-    c.premises = shared.of(log)
+    (c.statement, *defined), needed = shared.printed(log)
+    c.defined = defined[0] if len(defined) == 1 else " /\\\n ".join(f"({p})" for p in defined)
+    c.premises = tuple(needed)
     c.means = _has_means(log)
     c.number = writer.logs
     try:
@@ -138,7 +137,7 @@ def _name(claim: str, kind: str, k: int, used: set[str]) -> str:
     return identifier(f"{claim.replace('/', '__')}{tail}" + (f"_{k}" if k > 1 else ""), used)
 
 
-def _comment(claim: str, latex: str) -> str:
+def _comment(latex: str) -> str:
     """The LaTeX without what only makes space or is not needed, and what would end a comment.
 
     A sum from 0 to n-1 is written as one over i<n.
@@ -147,8 +146,9 @@ def _comment(claim: str, latex: str) -> str:
     plain = re.sub(r"\{\\(?:text|mathrm)(\{\w+\})\}", r"\1", plain)
     plain = re.sub(r"([_^])\{(\w)\}", r"\1\2", plain)
     plain = " ".join(_RANGE.sub(r"_{\1<\2}", plain).split())
+    plain = re.sub(r"(?<=[\w}]) (?=[=\\])|(?<=[=}]) (?=[\w(\\])", "", plain)
     inner = plain.replace("(*", "( *").replace("*)", "* )").replace('"', "''")
-    return "\n".join(wrapped(f"(** {claim}: {inner} *)"))
+    return "\n".join(wrapped(f"(** {inner} *)", r" |(?=\\)"))
 
 
 # ---------------------------------------------------------------------------- sources
@@ -181,11 +181,11 @@ def spec_source(project: Project) -> str:
         if not c.statement:
             lines.append(f"(* {c.name}: {c.reason} *)")
             continue
-        before = "forall (Omega : Type) (E : (Omega -> R) -> R), expectation E ->\n  "
+        before = "forall (Omega : Type) (E : (Omega -> R) -> R), expectation E ->\n "
         before = before if c.means else ""
-        lines.append(f"Definition {c.name} : Prop :=\n  {before}{c.statement}.")
+        lines.append(f"Definition {c.name} :=\n {before}{c.statement}.")
         if c.defined:
-            lines.append(f"Definition {c.name}_defined : Prop :=\n  {before}{c.defined}.")
+            lines.append(f"Definition {c.name}_defined :=\n {before}{c.defined}.")
     return "\n".join(lines) + "\n"
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any, Final
 
-from derive.certify.deep import Node
+from derive.certify.deep import KINDS, Node, is_formula
 from derive.certify.encode import Free
 from derive.kernel.terms import Term
 
@@ -35,15 +36,31 @@ Local Notation "'each' i '<' n , p" := (forall i : R, is_index n i -> p)
   (at level 200, i name, n at level 69, p at level 200).
 Local Notation "'some' i '<' n , p" := (exists i : R, is_index n i /\\ p)
   (at level 200, i name, n at level 69, p at level 200).
+Local Notation "'each' i '<' n ';' j '<' m , p" :=
+  (forall i : R, is_index n i -> forall j : R, is_index m j -> p)
+  (at level 200, i name, n at level 69, j name, m at level 69, p at level 200).
+Local Notation "'each' i '<' n ';' j '<' m ';' k '<' o , p" :=
+  (forall i : R, is_index n i -> forall j : R, is_index m j -> forall k : R, is_index o k -> p)
+  (at level 200, i name, n at level 69, j name, m at level 69, k name, o at level 69,
+   p at level 200).
 (** Sums, products and means over the integers 0 <= i < n; they end before + and -. *)
 Local Notation "'sum' i '<' n , b" := (Sum n (fun i => b))
   (at level 45, i name, n at level 69, b at level 45, right associativity).
+Local Notation "'sum' i '<' n ';' j '<' m , b" := (Sum n (fun i => Sum m (fun j => b)))
+  (at level 45, i name, n at level 69, j name, m at level 69, b at level 45, right associativity).
+Local Notation "'sum' i '<' n ';' j '<' m ';' k '<' o , b" :=
+  (Sum n (fun i => Sum m (fun j => Sum o (fun k => b))))
+  (at level 45, i name, n at level 69, j name, m at level 69, k name, o at level 69, b at level 45,
+   right associativity).
 Local Notation "'prod' i '<' n , b" := (Product n (fun i => b))
   (at level 45, i name, n at level 69, b at level 45, right associativity).
 Local Notation "'mean' i '<' n , b" := (Sum n (fun i => b) / n)
   (at level 45, i name, n at level 69, b at level 45, right associativity).
+(** The softmax of the numbers b over 0 <= i < n, at the index that is called i outside of it *)
+Local Notation "'softmax' i '<' n , b" := (exp b / Sum n (fun i => exp b))
+  (at level 45, i name, n at level 69, b at level 45, right associativity).
 """
-WIDTH: Final = 98
+WIDTH: Final = 99
 _KINDS: Final = ("", "is_int", "is_nat", "is_size", "is_index")
 _MANY: Final = ("", "ints", "nats", "sizes", "each")
 _FUNCTIONS: Final = ("sin", "cos", "exp", "ln", "sqrt", "Rabs", "floor")
@@ -54,9 +71,11 @@ _TAKEN: Final = frozenset((
     "exp", "ln", "sqrt", "Rabs", "Rmax", "Rmin", "floor", "modulo", "delta", "power", "vector",
     "Sum", "Product", "Det", "count", "sum_to", "product_to", "det_to", "is_int", "is_nat",
     "is_size", "is_index", "gradient1", "gradient2", "gradient3", "gradient4", "expectation",
-    "Omega", "outcome", "R1", "R2", "R3", "R4", "sizes", "nats", "ints", "each", "some", "sum",
-    "prod", "mean",
+    "Omega", "w", "R1", "R2", "R3", "R4", "sizes", "nats", "ints", "each", "some", "sum",
+    "prod", "mean", "softmax",
 ))  # fmt: skip
+#: ranges that have one notation
+_TOGETHER: Final = 3
 #: precedence: what binds tighter than the context is written without brackets
 _ATOM: Final = 10
 _POWER: Final = 30
@@ -84,38 +103,65 @@ def identifier(text: str, used: Iterable[str]) -> str:
     return name
 
 
+@dataclass(frozen=True)
+class Call:
+    """A node with a definition: its name, its free symbols, its loose indices, outermost first."""
+
+    node: Node
+    name: str
+    symbols: Sequence[int]
+    indices: Sequence[int]
+
+
 class Printer:
     """Prints deep nodes; `names` are those of the free symbols by number.
 
-    `shared` gives, for a premise that has a definition of its own, the name of that and the numbers
-    of its parameters.
+    `calls` are the nodes that have a definition of their own.
     """
 
-    def __init__(
-        self, names: dict[int, str], shared: Mapping[int, tuple[str, Sequence[int]]] | None = None
-    ) -> None:
+    def __init__(self, names: dict[int, str], calls: Mapping[int, Call] | None = None) -> None:
         self.names = names
-        self.shared = shared or {}
+        self.calls = calls or {}
+        #: the definitions that were used
+        self.called: dict[str, None] = {}
         self._used = frozenset({*names.values(), *_TAKEN})
 
     # ------------------------------------------------------------------ statements
 
     def closed(self, frees: Sequence[Free], numbers: Sequence[int], body: Node) -> str:
         """The formula under quantifiers for its free symbols, a line for each premise."""
-        lines = self._quantifiers(frees, [self.names[k] for k in numbers])
-        while body[0] == "FImp":
-            lines.append(f"{self.premise(body[1])} ->")
+        return self._lines(self._quantifiers(frees, [self.names[k] for k in numbers]), body)
+
+    def at_values(self, values: Sequence[tuple[int, int, Node]], body: Node) -> str:
+        """The formula where symbols, by number, have values under so many indices."""
+        lets = []
+        for x, arity, value in values:
+            bound: tuple[str, ...] = ()
+            for _ in range(arity):
+                bound = (*bound, self.fresh(bound, "i"))
+            head = " ".join([self.names[x], *([f"({' '.join(bound)} : R)"] if bound else [])])
+            lets.append(f"let {head} := {self.term(value, bound, _ALL)} in")
+        return self._lines([" ".join(lets)], body)
+
+    def _lines(self, lines: list[str], body: Node) -> str:
+        while body[0] == "FImp" and id(body) not in self.calls:
+            lines.append(f"{self.formula(body[1], (), _IMP - 1)} ->")
             body = body[2]
         lines.append(self.formula(body, (), _ALL))
-        return "\n  ".join(line for text in lines for line in wrapped(text))
+        return "\n ".join(line for text in lines for line in wrapped(text))
 
-    def premise(self, p: Node) -> str:
-        """A formula left of an arrow, by its own definition if it has one."""
-        found = self.shared.get(id(p))
-        if found is None:
-            return self.formula(p, (), _IMP - 1)
-        name, numbers = found
-        return " ".join([name, *(self.names[k] for k in numbers)])
+    def defined(self, n: Node, bound: tuple[str, ...]) -> str:
+        """The body of a definition; `bound` names the loose indices."""
+        return self.formula(n, bound, _ALL) if is_formula(n) else self.term(n, bound, _ALL)
+
+    def _call(self, n: Node, bound: tuple[str, ...], outer: int) -> str:
+        """By the definition of the node; empty if it has none."""
+        call = self.calls.get(id(n))
+        if call is None:
+            return ""
+        self.called[call.name] = None
+        given = [*(self.names[x] for x in call.symbols), *(bound[-1 - k] for k in call.indices)]
+        return _wrap(" ".join([call.name, *given]), _ATOM, outer) if given else call.name
 
     def parameters(self, frees: Sequence[Free], names: Sequence[str]) -> str:
         """The symbols as parameters of a definition, with their types."""
@@ -160,6 +206,9 @@ class Printer:
     # ------------------------------------------------------------------ formulas
 
     def formula(self, p: Node, bound: tuple[str, ...], outer: int) -> str:
+        short = self._call(p, bound, outer)
+        if short:
+            return short
         op, *data = p
         match op:
             case "FEq" | "FLe" | "FLt":
@@ -174,7 +223,7 @@ class Printer:
             case "FOr":
                 return self._right(data, "\\/", bound, outer, _OR)
             case "FImp":
-                left = self.formula(data[0], bound, _IMP - 1) if bound else self.premise(data[0])
+                left = self.formula(data[0], bound, _IMP - 1)
                 return _wrap(f"{left} -> {self.formula(data[1], bound, _ALL)}", _IMP, outer)
             case "FNot" if data[0][0] == "FEq":
                 return self._infix(data[0][1:], "<>", bound, outer, _REL)
@@ -202,28 +251,48 @@ class Printer:
     def _quantified(self, op: str, data: Sequence[Node], bound: tuple[str, ...], outer: int) -> str:
         over, size, body = data
         kind, k = str(over[0]), int(over[1])
-        name = self._fresh(bound, "T" if kind == "QTen" else "i" if k == 4 else "x")
+        name = self.fresh(bound, "T" if kind == "QTen" else "i" if k == 4 else "x")
         word = "forall" if op == "FAll" else "exists"
         head = self._binder(word, (kind, k), name, self.term(size, bound, _PLUS))
+        bound = (*bound, name)
+        together = 1
+        while head.startswith("each ") and self._goes_on(body, "FAll") and together < _TOGETHER:
+            range_, bound = self._further(body[2], bound)
+            head = f"{head[:-1]}; {range_},"
+            body = body[3]
+            together += 1
         inside = _AND if kind == "QNum" and 0 < k < 4 and op == "FEx" else _ALL
-        return _wrap(f"{head} {self.formula(body, (*bound, name), inside)}", _ALL, outer)
+        return _wrap(f"{head} {self.formula(body, bound, inside)}", _ALL, outer)
 
     def _gradient(self, r: int, data: Sequence[Node], bound: tuple[str, ...], outer: int) -> str:
         sizes, (function, point, partials) = data[:r], data[r:]
-        tensor = self._fresh(bound, "X")
+        tensor = self.fresh(bound, "X")
         indices: tuple[str, ...] = ()
         for _ in range(r):
-            indices = (*indices, self._fresh((*bound, *indices), "c"))
+            indices = (*indices, self.fresh((*bound, *indices), "c"))
         inner = (*bound, *indices)
         parts = [self.term(s, bound, _ATOM - 1) for s in sizes]
         parts.append(f"(fun {tensor} => {self.term(function, (*bound, tensor), _ALL)})")
-        for t in (point, partials):
-            parts.append(f"(fun {' '.join(indices)} => {self.term(t, inner, _ALL)})")
+        parts += [self._function(t, inner, r) for t in (point, partials)]
         return _wrap(f"gradient{r} {' '.join(parts)}", _ATOM, outer)
+
+    def _function(self, body: Node, bound: tuple[str, ...], count: int) -> str:
+        """The function of the last `count` bound names; a tensor by its name alone."""
+        h, args = body[1] if body[0] == "Val" else body, []
+        while h[0] == "Ap":
+            args.append(h[2])
+            h = h[1]
+        plain = all(a[0] == "Bound" and a[1] == k for k, a in enumerate(args))
+        if body[0] == "Val" and h[0] == "HFree" and not h[2] and plain and len(args) == count:
+            return self.names[h[1]]
+        return f"(fun {' '.join(bound[-count:])} => {self.term(body, bound, _ALL)})"
 
     # ------------------------------------------------------------------ terms
 
     def term(self, t: Node, bound: tuple[str, ...], outer: int) -> str:
+        short = self._call(t, bound, outer)
+        if short:
+            return short
         op, *data = t
         match op:
             case "Num":
@@ -241,6 +310,10 @@ class Printer:
             case "Mul" if data[1][0] == "Inv" and data[0][0] == "TSum" and data[0][1] is data[1][1]:
                 return self._over("mean", data[0][1:], bound, outer)
             case "Mul" if data[1][0] == "Inv":
+                k = softmax_at(data[0], data[1][1])
+                if k is not None:
+                    size, i = data[1][1][1], bound[-1 - k]
+                    return self._ranged("softmax", i, size, data[0][2], bound, bound, outer)
                 return self._binary((data[0], data[1][1]), "/", bound, outer, _TIMES)
             case "Mul":
                 return self._binary(data, "*", bound, outer, _TIMES)
@@ -255,7 +328,7 @@ class Printer:
             case "TSum" | "TProd":
                 return self._over("sum" if op == "TSum" else "prod", data, bound, outer)
             case _:
-                return _wrap(self._call(op, data, bound), _ATOM, outer)
+                return _wrap(self._applied(op, data, bound), _ATOM, outer)
 
     def _number(self, p: int, q: int, outer: int) -> str:
         whole = str(p) if p >= 0 else f"(-{-p})"
@@ -269,12 +342,32 @@ class Printer:
 
     def _over(self, word: str, data: Sequence[Node], bound: tuple[str, ...], outer: int) -> str:
         size, body = data
-        i = self._fresh(bound, "i")
-        inner = self.term(body, (*bound, i), _SUM)
-        range_ = _below(i, self.term(size, bound, _PLUS))
-        return _wrap(f"{word} {range_}, {inner}", _SUM, outer)
+        inside = (*bound, self.fresh(bound, "i"))
+        ranges = [_below(inside[-1], self.term(size, bound, _PLUS))]
+        while word == "sum" and self._goes_on(body, "TSum") and len(ranges) < _TOGETHER:
+            range_, inside = self._further(body[1], inside)
+            ranges.append(range_)
+            body = body[2]
+        text = f"{word} {'; '.join(ranges)}, {self.term(body, inside, _SUM)}"
+        return _wrap(text, _SUM, outer)
 
-    def _call(self, op: str, data: Sequence[Any], bound: tuple[str, ...]) -> str:
+    def _goes_on(self, n: Node, op: str) -> bool:
+        """Whether this is another sum, or another statement of all indices, without a name."""
+        all_ = op != "FAll" or n[1] == ("QNum", KINDS["fin"])
+        return bool(n[0] == op) and all_ and id(n) not in self.calls
+
+    def _further(self, size: Node, bound: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+        i = self.fresh(bound, "i")
+        return _below(i, self.term(size, bound, _PLUS)), (*bound, i)
+
+    def _ranged(
+        self, word: str, i: str, size: Node, body: Node, bound: tuple[str, ...],
+        inside: tuple[str, ...], outer: int,
+    ) -> str:  # fmt: skip
+        range_ = _below(i, self.term(size, bound, _PLUS))
+        return _wrap(f"{word} {range_}, {self.term(body, inside, _SUM)}", _SUM, outer)
+
+    def _applied(self, op: str, data: Sequence[Any], bound: tuple[str, ...]) -> str:
         tight = _ATOM - 1
         if op == "Fn":
             return f"{_FUNCTIONS[data[0]]} {self.term(data[1], bound, tight)}"
@@ -283,12 +376,12 @@ class Printer:
             return f"{names[op]} {' '.join(self.term(d, bound, tight) for d in data)}"
         if op == "TDet":
             size, (_, (_, entries)) = data
-            i = self._fresh(bound, "i")
-            j = self._fresh((*bound, i), "i")
+            i = self.fresh(bound, "i")
+            j = self.fresh((*bound, i), "i")
             inner = self.term(entries, (*bound, i, j), _ALL)
             return f"Det {self.term(size, bound, tight)} (fun {i} {j} => {inner})"
         if op == "Exp_":
-            return f"E (fun outcome => {self.term(data[0], bound, _ALL)})"
+            return f"E (fun w => {self.term(data[0], bound, _ALL)})"
         raise AssertionError(op)
 
     def _application(self, head: Node, bound: tuple[str, ...], outer: int) -> str:
@@ -297,20 +390,128 @@ class Printer:
             if head[0] == "Ap":
                 args.append(self.term(head[2], bound, _ATOM - 1))
             else:
-                i = self._fresh(bound, "i")
-                body = self.term(head[3], (*bound, i), _ALL)
+                i = self.fresh(bound, "i")
+                body = self._function(head[3], (*bound, i), 1)
                 size = self.term(head[2], bound, _ATOM - 1)
-                args.append(f"{size} (vector {size} (fun {i} => {body}))")
+                args.append(f"{size} (vector {size} {body})")
             head = head[1]
         if head[0] == "HFree" and head[2]:
-            args.append("outcome")
+            args.append("w")
         name = self.term(head, bound, _ATOM)
         return _wrap(" ".join([name, *reversed(args)]), _ATOM, outer) if args else name
 
-    def _fresh(self, bound: tuple[str, ...], wish: str) -> str:
+    def fresh(self, bound: tuple[str, ...], wish: str) -> str:
+        """A name that is neither bound nor free here."""
         used = {*bound, *self._used}
         names = chain("ijkl" if wish == "i" else wish, (f"{wish}{k}" for k in count(1)))
         return next(name for name in names if name not in used)
+
+
+def softmax_at(a: Node, total: Node) -> int | None:
+    """The bound index k if a = exp(x k), and the other exp(x 0) + ... + exp(x (n - 1))."""
+    if a[0] != "Fn" or _FUNCTIONS[a[1]] != "exp" or total[0] != "TSum":
+        return None
+    body = total[2]
+    if body[0] != "Fn" or body[1] != a[1]:
+        return None
+    found: set[int] = set()
+    if not _instance(a[2], body[2], 0, found) or len(found) != 1:
+        return None
+    (k,) = found
+    return None if _mentions(body[2], k + 1, 0) else k
+
+
+def _instance(a: Node, b: Node, depth: int, found: set[int]) -> bool:
+    """Whether a is b with a bound index for its outermost one; that index is added."""
+    op = a[0]
+    if op != b[0] or len(a) != len(b):
+        return False
+    if op in ("Bound", "HBound") and b[1] >= depth:
+        if b[1] > depth:
+            return bool(a[1] == b[1] - 1)
+        found.add(a[1] - depth)
+        return bool(a[1] >= depth)
+    if op == "Free":
+        return a is b
+    inner = _depths(a, depth)
+    return all(
+        _instance(c, d, k, found) if type(c) is tuple and type(d) is tuple else c == d
+        for c, d, k in zip(a[1:], b[1:], inner, strict=True)
+    )
+
+
+def _mentions(n: Node, k: int, depth: int) -> bool:
+    """Whether the loose index k occurs."""
+    if n[0] in ("Bound", "HBound"):
+        return bool(n[1] == k + depth)
+    return n[0] != "Free" and any(
+        type(c) is tuple and _mentions(c, k, d)
+        for c, d in zip(n[1:], _depths(n, depth), strict=True)
+    )
+
+
+def _depths(n: Node, depth: int) -> Sequence[int]:
+    """How many indices are bound around each part of a node under so many."""
+    return [depth + k for k in binders(n)]
+
+
+def binders(n: Node) -> Sequence[int]:
+    """How many indices a node binds around each of its parts."""
+    match n[0]:
+        case "TSum" | "TProd":
+            return 0, 1
+        case "FAll" | "FEx" | "ApV":
+            return 0, 0, 1
+        case "Lam":
+            return (1,)
+        case "FGrad1" | "FGrad2" | "FGrad3" | "FGrad4":
+            r = int(n[0][-1])
+            return *[0] * r, 1, r, r
+        case _:
+            return [0] * (len(n) - 1)
+
+
+def parts(n: Node) -> Sequence[Node]:
+    """The nodes from which the printer makes the text of a node."""
+    op, *data = n
+    match op:
+        case "Add" if data[1][0] == "Opp":
+            return data[0], data[1][1]
+        case "Mul" if data[1][0] == "Inv":
+            a, b = data[0], data[1][1]
+            if a[0] == "TSum" and a[1] is b:
+                return a[1:]
+            return (b[1], a[2]) if softmax_at(a, b) is not None else (a, b)
+        case "Val":
+            return _arguments(data[0])
+        case "FNot" if data[0][0] == "FEq":
+            return data[0][1:]
+        case "FAll" | "FEx":
+            return data[1:]
+        case "TDet":
+            return data[0], data[1][1][1]
+        case _:
+            return [d for d in data if type(d) is tuple]
+
+
+def _arguments(h: Node) -> list[Node]:
+    found: list[Node] = []
+    while h[0] in ("Ap", "ApV"):
+        found += h[2:]
+        h = h[1]
+    return found
+
+
+def shape(op: str) -> int:
+    """About how many characters a node has beside its parts."""
+    return _SHAPES.get(op, 30 if op.startswith("FGrad") else 3)
+
+
+_SHAPES: Final = {
+    "Mul": 1, "Opp": 2, "Inv": 1, "Pow": 2, "Fn": 6, "Max": 6, "Min": 6, "RPow": 7, "Delta": 7,
+    "TSum": 7, "TProd": 8, "Exp_": 18, "Val": 2, "Ap": 1, "ApV": 12, "Lam": 0, "TDet": 12,
+    "FInt": 7, "FAnd": 4, "FOr": 4, "FImp": 4, "FAll": 9, "FEx": 14, "QNum": 0, "QTen": 0,
+}  # fmt: skip
 
 
 def _tight(a: str, sign: str, b: str) -> str:
@@ -342,17 +543,17 @@ def _type(kind: str, k: int) -> str:
     return f"Omega -> R{k}" if k else "Omega -> R"
 
 
-def wrapped(text: str) -> list[str]:
-    """Lines of a limited width; what does not begin the first one is indented."""
+def wrapped(text: str, places: str = " ") -> list[str]:
+    """Lines of a limited width, broken at these places; all but the first one are indented."""
     if len(text) <= WIDTH:
         return [text]
-    first, *words = text.split(" ")
-    lines = [first]
-    for word in words:
-        if len(lines[-1]) + len(word) < WIDTH:
-            lines[-1] += f" {word}"
+    pieces = re.split(f"({places})", text)
+    lines = [pieces[0]]
+    for between, piece in zip(pieces[1::2], pieces[2::2], strict=True):
+        if len(lines[-1]) + len(between) + len(piece) <= WIDTH:
+            lines[-1] += between + piece
         else:
-            lines.append(f"  {word}")
+            lines.append(f" {piece}")
     return lines
 
 

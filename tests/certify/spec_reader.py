@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from derive.kernel import terms as T
-from derive.kernel.terms import Head, Term
+from derive.kernel.terms import Head, Lam, Term
 
-_TOKEN = re.compile(r"\s*(/\\|\\/|->|=>|<>|<=|[A-Za-z_][A-Za-z_0-9']*|[0-9]+|[-+*/^()=<~:,])")
+_TOKEN = re.compile(r"\s*(/\\|\\/|->|=>|<>|<=|[A-Za-z_][A-Za-z_0-9']*|[0-9]+|[-+*/^()=<~:;,])")
 _FUNCTIONS = {
     "sin": "sin", "cos": "cos", "exp": "exp", "ln": "log", "sqrt": "sqrt", "Rabs": "abs",
     "floor": "floor",
@@ -21,9 +21,7 @@ _FUNCTIONS = {
 _MANY = {"sizes": "dim", "nats": "nat", "ints": "int"}
 _SORTS = {"is_int": "int", "is_nat": "nat", "is_size": "dim"}
 _BINDERS = ("forall", "exists", "each", "some", *_MANY)
-_DEFINITION = re.compile(
-    r"Definition (\S+)([^=]*?)\s+:\s+Prop\s+:=\n(.*?)\.\n(?=Definition|\n|\Z|\(\*)", re.S
-)
+_DEFINITION = re.compile(r"Definition (\S+)([^=]*?)\s+:=\n(.*?)\.\n(?=Definition|\n|\Z|\(\*)", re.S)
 
 
 def definitions(source: str) -> dict[str, tuple[list[str], str]]:
@@ -67,8 +65,15 @@ class Reader:
         assert not self.peek(), self.tokens[self.at :]
         return p
 
+    def whole_term(self) -> Term:
+        t = self.sum()
+        assert not self.peek(), self.tokens[self.at :]
+        return t
+
     def closed(self, symbols: Sequence[Term | Head]) -> Term:
-        """A formula under quantifiers for these symbols, in this order."""
+        """A formula under quantifiers for these symbols, in this order, or at values."""
+        while self.peek() == "let":
+            self.value()
         if [self.peek(k) for k in range(3)] == ["forall", "(", "Omega"]:
             while self.take() != "expectation":
                 pass
@@ -92,6 +97,23 @@ class Reader:
                 self.scope[name] = s
             self.take(",")
         return self.formula()
+
+    def value(self) -> None:
+        """A value of a name: a number, or a tensor by its entries."""
+        self.take("let")
+        name = self.take()
+        indices: list[str] = []
+        if self.peek() == "(":
+            self.take()
+            while self.peek() != ":":
+                indices.append(self.take())
+            for sign in (":", "R", ")"):
+                self.take(sign)
+        for sign in (":", "="):
+            self.take(sign)
+        body = self.under(indices, [T.ONE] * len(indices), self.sum)
+        self.take("in")
+        self.scope[name] = Lam(len(indices), body) if indices else body
 
     def binders(self, word: str) -> list[tuple[str, Any]]:
         """Names with what they range over: in brackets with a type, or all of one kind."""
@@ -144,11 +166,14 @@ class Reader:
         if token == "is_int":
             self.take()
             return T.isint(self.atom())
+        start = self.at
         if token in self.known:
-            return self.defined()
+            p = self.defined()
+            if T.is_formula(p):
+                return p
+            self.at = start
         if re.fullmatch("gradient[1234]", token):
             return self.gradient(int(self.take()[-1]))
-        start = self.at
         try:
             return self.relation()
         except Misread:
@@ -173,16 +198,18 @@ class Reader:
         return T.lt(a, b)
 
     def defined(self) -> Term:
+        """What a definition says, a formula or a term, of the arguments of this call."""
         parameters, body = self.known[self.take()]
-        return Reader(body, {p: self.scope[self.take()] for p in parameters}, self.known).whole()
+        scope = {p: self.scope[self.take()] for p in parameters}
+        try:
+            return Reader(body, scope, self.known).whole()
+        except Misread:
+            return Reader(body, scope, self.known).whole_term()
 
     def quantified(self) -> Term:
         word, name = self.take(), self.take()
         if word in ("each", "some"):
-            self.take("<")
-            size = self.sum()
-            self.take(",")
-            return self.over(word == "each", name, T.var(f"?{self.at}", "fin", size))
+            return self.over_range(word == "each", name)
         if word in _MANY:
             self.take(",")
             return self.over(True, name, T.var(f"?{self.at}", _MANY[word]))
@@ -196,6 +223,15 @@ class Reader:
             self.take(name)
             self.take("/\\")
         return self.over(word == "forall", name, T.var(f"?{self.at}", sort))
+
+    def over_range(self, every: bool, name: str) -> Term:
+        self.take("<")
+        x = T.var(f"?{self.at}", "fin", self.sum())
+        before = self.scope.get(name)
+        self.scope[name] = x
+        body = self.over_range(every, self.take()) if self.take() == ";" else self.formula()
+        self.scope[name] = before
+        return (T.forall if every else T.exists)(x, body)
 
     def over(self, every: bool, name: str, x: Term) -> Term:
         before = self.scope.get(name)
@@ -243,6 +279,8 @@ class Reader:
         return T.grad(sizes, function, point, value)
 
     def entries(self, sizes: list[Term]) -> Term:
+        if self.peek() != "(":
+            return self.of_tensor(self.scope[self.take()], sizes)
         self.take("(")
         self.take("fun")
         names = [self.take() for _ in sizes]
@@ -250,6 +288,14 @@ class Reader:
         body = self.under(names, sizes, self.sum)
         self.take(")")
         return body
+
+    def of_tensor(self, head: Any, sizes: list[Term]) -> Term:
+        """The entries of a tensor that stands by its name alone."""
+        xs = [T.var(f"?{self.at}_{k}", "fin", n) for k, n in enumerate(sizes)]
+        if isinstance(head, Lam):
+            return T.abstract(T.instantiate(head.body, xs), xs)
+        assert head.scalars == len(xs)
+        return T.abstract(T.app(head, *xs), xs)
 
     def under(self, names: list[str], sizes: list[Term], read: Any) -> Term:
         xs = [T.var(f"?{self.at}_{k}", "fin", n) for k, n in enumerate(sizes)]
@@ -268,16 +314,30 @@ class Reader:
         return out
 
     def range(self) -> Term:
-        if self.peek() not in ("sum", "prod", "mean"):
+        if self.peek() not in ("sum", "prod", "mean", "softmax"):
             return self.product()
-        word, name = self.take(), self.take()
+        return self.ranged(self.take())
+
+    def ranged(self, word: str) -> Term:
+        name = self.take()
         self.take("<")
         size = self.sum()
+        if self.peek() == ";":
+            self.take()
+            assert word == "sum"
+            return T.total(size, self.under([name], [size], lambda: self.ranged(word)))
         self.take(",")
+        if word == "softmax":
+            return self.softmax(self.scope[name], size)
         body = self.under([name], [size], self.range)
         if word == "mean":
             return T.div(T.total(size, body), size)
         return (T.total if word == "sum" else T.product)(size, body)
+
+    def softmax(self, at: Term, size: Term) -> Term:
+        whole = T.fn("exp", self.range())
+        i = T.var(f"?{self.at}", "fin", size)
+        return T.div(whole, T.total(size, T.abstract(T.substitute(whole, {at: i}), [i])))
 
     def product(self) -> Term:
         out = self.unary()
@@ -320,20 +380,25 @@ class Reader:
             self.take()
             self.take("(")
             self.take("fun")
-            self.take("outcome")
+            self.take("w")
             self.take("=>")
             body = self.sum()
             self.take(")")
             return T.expectation(body)
+        if token in self.known:
+            return self.defined()
         symbol = self.scope.get(token)
         if isinstance(symbol, Head):
             return self.applied(symbol)
+        if isinstance(symbol, Lam):
+            self.take()
+            return T.instantiate(symbol.body, [self.atom() for _ in range(symbol.arity)])
         return self.atom()
 
     def applied(self, head: Head) -> Term:
         self.take()
         if head.random:
-            self.take("outcome")
+            self.take("w")
         args = [self.atom() for _ in range(head.scalars)]
         for _ in head.arities:
             size = self.atom()
@@ -360,15 +425,15 @@ class Reader:
         if token == "PI":
             return T.PI
         symbol = self.scope.get(token)
+        if isinstance(symbol, Head | Lam) or token in self.known:
+            self.at -= 1
+            return self.application()
         if symbol is None:
             raise Misread(token)
-        if isinstance(symbol, Head):
-            self.at -= 1
-            return self.applied(symbol)
-        return symbol if not symbol.data[2] else self._random(symbol)
+        return self._random(symbol) if symbol.op == "var" and symbol.data[2] else symbol
 
     def _random(self, x: Term) -> Term:
-        self.take("outcome")
+        self.take("w")
         return x
 
 

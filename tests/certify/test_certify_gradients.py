@@ -94,7 +94,7 @@ def _forged(body: Term, premises: Sequence[Any], value: Term) -> Any:
         steps.append({"rule": "discharge", "premises": [len(steps) - 1],
                       "args": [{"term": writer.term(p.conclusion)}],
                       "conclusion": writer.term(goal)})  # fmt: skip
-    return {"terms": writer.terms, "steps": steps, "roots": [len(steps) - 1],
+    return {"kind": "proof", "terms": writer.terms, "steps": steps, "roots": [len(steps) - 1],
             "goal": writer.term(goal), "values": []}  # fmt: skip
 
 

@@ -46,6 +46,11 @@ def test_texts_come_back(name: str) -> None:
     assert unpacked(text) == contents(0)[name]
 
 
+def test_parts_with_codes_of_their_own_come_back_together() -> None:
+    made = contents(2)
+    assert unpacked(characters(*made.values())) == b"".join(made.values())
+
+
 def test_numbers_come_back() -> None:
     chosen = [*range(14_000), 10**30, 192 * 64**4 - 1, 192 * 64**4]
     found, high = [], 0
@@ -65,8 +70,9 @@ def test_coq_unpacks_what_zlib_packs(library) -> None:
         "Open Scope N_scope.",
         "Definition told (l : list N) := fold_left (fun a x => (31 * a + x + 1) mod 1000003) l 0.",
     ]
-    for k, each in enumerate(made.values()):
-        text = characters(each)
+    made["all, one after another"] = b"".join(made.values())
+    *each, _ = made.values()
+    for k, text in enumerate([*map(characters, each), characters(*each)]):
         cut = [text[i : i + 2000] for i in range(0, len(text), 2000)]
         blobs = ";".join(f'"{part}"%blob' for part in cut)
         lines.append(f"Definition t{k} := [{blobs}].")

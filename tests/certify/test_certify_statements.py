@@ -187,10 +187,10 @@ def test_every_claim_has_its_comment_and_its_statement() -> None:
     project = build(logs())
     source = spec_source(project)
     for claim, _, _ in logs():
-        assert project.comments[claim].startswith(f"(** {claim}: ")
+        assert project.comments[claim].startswith("(** ")
         assert project.comments[claim] in source
     for c in project.certificates:
-        assert source.count(f"Definition {c.name} : Prop :=") == (1 if c.statement else 0)
+        assert source.count(f"Definition {c.name} :=") == (1 if c.statement else 0)
     assert len({c.name for c in project.certificates}) == len(project.certificates)
 
 
@@ -200,10 +200,10 @@ def test_comments_are_latex_without_what_makes_space() -> None:
         r"\sum_{i=0}^{d_{\text{model}}-1} \prod_{j=0}^{3} \sum_{k=0}^{n-1} k"
     )
     project = build([("a/b", latex, ())])
-    shown = " ".join(project.comments["a/b"].split())
+    shown = project.comments["a/b"].replace("\n ", "")
     assert shown == (
-        r"(** a/b: (x_1 y^2) = z_{12} \Rightarrow \frac{x}{y} \leftarrow \text{d} = "
-        r"\sum_{i<d_{model}} \prod_{j=0}^3 \sum_{k<n} k *)"
+        r"(** (x_1 y^2) =z_{12}\Rightarrow\frac{x}{y}\leftarrow\text{d}="
+        r"\sum_{i<d_{model}}\prod_{j=0}^3\sum_{k<n}k *)"
     )
 
 

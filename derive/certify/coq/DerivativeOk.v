@@ -239,10 +239,6 @@ Proof.
   specialize (K h Nh Lh). unfold Rdiv at 2 3 in K. now rewrite !Rmult_1_l in K.
 Qed.
 
-Lemma option_map_some : forall (A B : Type) (f : A -> B) o b, option_map f o = Some b ->
-  exists a, o = Some a /\ b = f a.
-Proof. intros A B f [a|] b H; [|discriminate]. injection H as <-. now exists a. Qed.
-
 Section Table.
 Context (fe : positive -> val) (ps : list fm) (r : nat) (p : tm) (ns : list R) (l0 : list R).
 Hypothesis HP : forall q, In q ps -> holds0 fe q.

@@ -71,12 +71,6 @@ Proof.
     apply total_le. intros l _. pose proof (Rle_abs (- f l)). rewrite Rabs_Ropp in H. lra.
   - apply total_le. intros l _. apply Rle_abs.
 Qed.
-Lemma total_Sum : forall ns m f,
-  Sum m (fun u => total ns (f u)) = total ns (fun l => Sum m (fun u => f u l)).
-Proof.
-  induction ns as [|n ns IH]; intros m f; simpl; [easy|]. rewrite Sum_swap.
-  apply Sum_ext. intros i _. apply IH.
-Qed.
 
 (** 1 at the place [s], 0 elsewhere *)
 Fixpoint deltas (l s : list R) : R :=

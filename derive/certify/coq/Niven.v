@@ -39,8 +39,6 @@ Qed.
 
 Lemma g_next : forall n x, g (S (S n)) x = next n (f (S (S n)) x) (g (S n) x) (g n x).
 Proof. reflexivity. Qed.
-Lemma dg_next : forall n x, dg (S (S n)) x = next n (df (S (S n)) x) (dg (S n) x) (dg n x).
-Proof. reflexivity. Qed.
 Lemma c_next : forall n, c (S (S n)) = next n 0 (c (S n)) (c n).
 Proof. reflexivity. Qed.
 

@@ -314,11 +314,6 @@ Definition pexp (c : ctx) (p : poly) : poly :=
   match rest with [] => out | _ => pmul out (patom (Fn Fexp (to_tm rest))) end.
 
 (** A delta whose two sides differ by this polynomial *)
-Definition var_of (m : mono) : option tm :=
-  match m with
-  | ([], [(t, 1%nat)]) => match t with Free _ _ _ | Bound _ => Some t | _ => None end
-  | _ => None
-  end.
 Definition delta_vars (t : tm) : option (tm * tm) :=
   match t with
   | Delta (Add x (Mul (Num (-1) 1) y)) (Num 0 1) =>

@@ -839,9 +839,6 @@ Proof.
   - rewrite (contract_ok c n fs [] p w e O H). apply Sum_ext. intros v _. simpl. ring.
 Qed.
 
-Lemma ext_app : forall a c n, ext c (a ++ [n]) = CIdx n :: ext c a.
-Proof. induction a as [|m a IH]; intros c n; simpl; [easy|apply IH]. Qed.
-
 Lemma first_settled_ok : forall c m js ss p w e, okc c w e ->
   first_settled K N c m js = Some (ss, p) -> peval (wrap ss p) w e = meval m w e.
 Proof.

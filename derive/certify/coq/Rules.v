@@ -326,7 +326,6 @@ Definition order (ps fs : list fm) (goal : fm) (is_ : list item) : bool :=
   end.
 
 (** *** Evaluation *)
-Definition opp_sign (s : sign) : sign := if is_nz s then SNz else SUnk.
 Definition evaluate_relation (K : known) (p : fm) : option bool :=
   match p with
   | FEq a b =>
@@ -694,4 +693,3 @@ Definition decided (f : nat) (K : known) (goal : fm) : bool :=
 Definition r_decide (f : nat) (fs : list thm) (goal : fm) : option thm :=
   check (decided f (facts (map snd fs)) goal) (unions fs, goal).
 (** A formula in another form *)
-Definition r_restate (p : thm) (goal : fm) : option thm := check (equal goal (snd p)) (fst p, goal).

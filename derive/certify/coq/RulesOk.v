@@ -1150,10 +1150,6 @@ Proof.
   destruct (decided f (facts (map snd fs)) goal) eqn:D; [|discriminate]. injection H as <-.
   intros fe G. cbn [fst snd] in *. apply (decided_ok fe f _ goal (facts_valid fs fe V G) D).
 Qed.
-Lemma restate_ok : forall p goal t, valid p -> r_restate p goal = Some t -> valid t.
-Proof.
-  intros p goal t V H. unfold r_restate in H. rule H. apply (equal_ok fe _ _ Heqb). auto.
-Qed.
 
 (** *** Axioms *)
 Lemma cos_one : forall x, cos x = 1 -> exists k, x = 2 * PI * IZR k.

@@ -1,8 +1,8 @@
 (** The replay of proof logs.
 
-    A text is a list of numbers: the free symbols of all logs in it, and each step, with its terms
-    and formulas, operation first, and with references that count back from the latest.  What is
-    read need not be believed: a theorem is made by a rule. *)
+    A text is a list of numbers: the free symbols of all logs in it and the steps, and behind them
+    the terms and formulas, operation first.  References count back from the latest.  What is read
+    need not be believed: a theorem is made by a rule. *)
 Require Import ZArith NArith QArith Bool Lra FunctionalExtensionality Classical.
 From Derive Require Import Prelude Sums Terms Poly Signs Normal NormalOk Rules RulesOk
   Derivative DerivativeOk Text.
@@ -29,15 +29,18 @@ Fixpoint set (x : positive) (n : atom) (t : tree) : tree :=
 (** [theorems] are those of the log that is read, [failed] says that a step of it was refused, and
     [said] is what the logs before it have shown, the latest first. *)
 Record state := { atoms : tree; theorems : list thm; failed : bool; said : list (option fm) }.
-(** What is still to be read, and the nodes of this log that were marked, the latest first *)
-Definition input : Type := list N * list node.
+(** What is still to be read of the steps and of the terms, and the nodes of this log that were
+    marked, the latest first *)
+Definition input : Type := list N * list N * list node.
 Definition reader (A : Type) := state -> input -> option (A * input).
 Definition ret {A} (a : A) : reader A := fun _ i => Some (a, i).
 Definition bind {A B} (m : reader A) (f : A -> reader B) : reader B :=
   fun s i => match m s i with Some (a, r) => f a s r | None => None end.
 Notation "'do' x <- m ; f" := (bind m (fun x => f)) (at level 100, x name, f at level 200).
 Definition number_ : reader N :=
-  fun _ i => match i with (x :: r, k) => Some (x, (r, k)) | _ => None end.
+  fun _ i => match i with (x :: r, t, k) => Some (x, (r, t, k)) | _ => None end.
+Definition of_term_ : reader N :=
+  fun _ i => match i with (l, x :: r, k) => Some (x, (l, r, k)) | _ => None end.
 Definition nat_ : reader nat := do x <- number_; ret (N.to_nat x).
 Definition lift_option {A} (o : option A) : reader A :=
   fun _ i => match o with Some a => Some (a, i) | None => None end.
@@ -51,19 +54,20 @@ Definition atom_ : reader atom := do x <- number_; atom_at x.
 Fixpoint times {A} (k : nat) (m : reader A) : reader (list A) :=
   match k with O => ret [] | S j => do a <- m; do r <- times j m; ret (a :: r) end.
 Definition list_ {A} (m : reader A) : reader (list A) := do k <- nat_; times k m.
+Definition nat_of_term_ : reader nat := do x <- of_term_; ret (N.to_nat x).
 Definition z_ : reader Z :=
-  do s <- number_; do x <- number_; ret (if (s =? 0)%N then Z.of_N x else (- Z.of_N x)%Z).
+  do s <- of_term_; do x <- of_term_; ret (if (s =? 0)%N then Z.of_N x else (- Z.of_N x)%Z).
 Definition kind_ : reader kind :=
-  do k <- nat_; lift_option (nth_error [KReal; KInt; KNat; KDim; KFin] k).
+  do k <- nat_of_term_; lift_option (nth_error [KReal; KInt; KNat; KDim; KFin] k).
 Definition fname_ : reader fname :=
-  do k <- nat_; lift_option (nth_error [Fsin; Fcos; Fexp; Fln; Fsqrt; Fabs; Ffloor] k).
+  do k <- nat_of_term_; lift_option (nth_error [Fsin; Fcos; Fexp; Fln; Fsqrt; Fabs; Ffloor] k).
 Definition range_ : reader range :=
-  do k <- number_;
+  do k <- of_term_;
   match k with
   | 0%N => do x <- kind_; ret (QNum x)
-  | 1%N => do x <- nat_; ret (QTen x)
-  | 2%N => do x <- nat_; ret (QFun x)
-  | _ => do x <- nat_; ret (QRan x)
+  | 1%N => do x <- nat_of_term_; ret (QTen x)
+  | 2%N => do x <- nat_of_term_; ret (QFun x)
+  | _ => do x <- nat_of_term_; ret (QRan x)
   end.
 
 (** Terms and formulas, to a limited depth *)
@@ -74,16 +78,16 @@ Fixpoint term (depth : nat) : reader tm :=
       let t_ := term d in
       let one c := do a <- t_; ret (c a) in
       let two c := do a <- t_; do b <- t_; ret (c a b) in
-      do op <- number_;
+      do op <- of_term_;
       match op with
-      | 0%N => do p <- z_; do q <- number_; ret (Num p (N.succ_pos q))
+      | 0%N => do p <- z_; do q <- of_term_; ret (Num p (N.succ_pos q))
       | 1%N => ret Pi
-      | 3%N => do i <- nat_; ret (Bound i)
+      | 3%N => do i <- nat_of_term_; ret (Bound i)
       | 4%N => two Add
       | 5%N => two Mul
       | 6%N => one Opp
       | 7%N => one Inv
-      | 8%N => do a <- t_; do k <- nat_; ret (Pow a k)
+      | 8%N => do k <- nat_of_term_; do a <- t_; ret (Pow a k)
       | 9%N => do f <- fname_; one (Fn f)
       | 10%N => two Max
       | 11%N => two Min
@@ -93,8 +97,8 @@ Fixpoint term (depth : nat) : reader tm :=
       | 15%N => two TProd
       | 16%N => one Exp_
       | 17%N => one Val
-      | 18%N => do a <- atom_; lift_option (match a with AHead h _ _ => Some h | _ => None end)
-      | 19%N => do i <- nat_; ret (HBound i)
+      | 18%N => do x <- of_term_; do a <- atom_at x; lift_option (match a with AHead h _ _ => Some h | _ => None end)
+      | 19%N => do i <- nat_of_term_; ret (HBound i)
       | 20%N => two Ap
       | 21%N => do h <- t_; two (ApV h)
       | 22%N => one Lam
@@ -124,7 +128,7 @@ Fixpoint formula (depth : nat) : reader fm :=
       let f_ := formula d in
       let two c := do a <- f_; do b <- f_; ret (c a b) in
       let terms c := do a <- t_; do b <- t_; ret (c a b) in
-      do op <- number_;
+      do op <- of_term_;
       match op with
       | 0%N => terms FEq
       | 1%N => terms FLe
@@ -254,8 +258,8 @@ Definition step (op : N) (s : state) (i : input) : option (state * input) :=
 (** The state after the last step, or where it stopped *)
 Fixpoint steps (fuel : list N) (s : state) (i : input) : state :=
   match fuel, i with
-  | _ :: f, (op :: r, k) =>
-      match step op s (r, k) with Some (s', i') => steps f s' i' | None => s end
+  | _ :: f, (op :: r, t, k) =>
+      match step op s (r, t, k) with Some (s', i') => steps f s' i' | None => s end
   | _, _ => s
   end.
 
@@ -281,10 +285,12 @@ Fixpoint symbols (k : nat) (x : positive) (t : tree) (i : input) : state * input
       | None => (with_atoms t, i)
       end
   end.
+Fixpoint cut (k : nat) (made l : list N) : list N * list N :=
+  match k, l with S j, x :: r => cut j (x :: made) r | _, _ => (rev_append made [], l) end.
 (** What each log has shown *)
 Definition replay (bs : list blob) : list (option fm) :=
-  let l := text_of bs in
-  let (s, i) := symbols (N.to_nat (hd 0%N l)) 1 Leaf (tl l, []) in rev (said (steps l s i)).
+  let (l, terms) := match text_of bs with n :: l => cut (N.to_nat n) [] l | [] => ([], []) end in
+  let (s, i) := symbols (N.to_nat (hd 0%N l)) 1 Leaf (tl l, terms, []) in rev (said (steps l s i)).
 Definition shown (l : list (option fm)) : list bool :=
   map (fun o => match o with Some _ => true | None => false end) l.
 
@@ -300,7 +306,7 @@ Definition sound (s : state) : Prop :=
 
 Lemma h_valid : forall s i t r, Forall valid (theorems s) -> h_ s i = Some (t, r) -> valid t.
 Proof.
-  intros s [[|x l] k] t r V H; [discriminate|]. unfold h_, bind, number_, lift_option in H.
+  intros s [[[|x l] ts] k] t r V H; [discriminate|]. unfold h_, bind, number_, lift_option in H.
   destruct (nth_error (theorems s) (N.to_nat x)) eqn:Q; [|discriminate]. injection H as <- _.
   apply nth_error_In in Q. rewrite Forall_forall in V. auto.
 Qed.
@@ -375,9 +381,9 @@ Qed.
 
 Lemma steps_sound : forall f s i, sound s -> sound (steps f s i).
 Proof.
-  induction f as [|x f IH]; intros s [[|op r] k] V; try exact V. cbn [steps].
-  destruct (step op s (r, k)) as [[s' r']|] eqn:Q; [|exact V].
-  apply IH. exact (step_sound op s (r, k) s' r' V Q).
+  induction f as [|x f IH]; intros s [[[|op r] t] k] V; try exact V. cbn [steps].
+  destruct (step op s (r, t, k)) as [[s' r']|] eqn:Q; [|exact V].
+  apply IH. exact (step_sound op s (r, t, k) s' r' V Q).
 Qed.
 Lemma symbols_sound : forall k x t i, sound (fst (symbols k x t i)).
 Proof.
@@ -394,9 +400,10 @@ Proof.
   intros b l k fe <-. unfold says. destruct (nth_error (replay b) k) as [[p|]|] eqn:Q;
     [|exact Logic.I..].
   apply nth_error_In in Q. unfold replay in Q.
-  pose proof (symbols_sound (N.to_nat (hd 0%N (text_of b))) 1 Leaf (tl (text_of b), [])) as S.
+  destruct (match text_of b with [] => _ | _ => _ end) as [l terms].
+  pose proof (symbols_sound (N.to_nat (hd 0%N l)) 1 Leaf (tl l, terms, [])) as S.
   destruct (symbols _ _ _ _) as [s i]. apply in_rev in Q.
-  exact (proj2 (steps_sound (text_of b) s i S) p fe Q).
+  exact (proj2 (steps_sound l s i S) p fe Q).
 Qed.
 End Sound.
 

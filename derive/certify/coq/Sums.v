@@ -81,9 +81,6 @@ Proof.
   destruct (index_dec n i); [rewrite !vector_in by easy; auto | now rewrite !vector_out].
 Qed.
 
-Lemma vector_vector : forall n f, vector n (vector n f) = vector n f.
-Proof. intros n f. apply vector_ext. intros i H. now apply vector_in. Qed.
-
 (** The natural numbers below n are the indices. *)
 Lemma count_index : forall n k, (k < count n)%nat <-> INR k < n.
 Proof.

@@ -117,15 +117,6 @@ Proof.
     [destruct int_dec|destruct nat_dec|destruct size_dec|destruct index_dec]; tauto.
 Qed.
 
-Lemma clamp_in : forall k n v, (k = KFin -> 0 < n) -> member k n (clamp k n v).
-Proof.
-  intros [] n v H; simpl; try easy.
-  - destruct int_dec; [easy|apply int_0].
-  - destruct nat_dec; [easy|split; [apply int_0|lra]].
-  - destruct size_dec; [easy|split; [now exists 1%Z|lra]].
-  - destruct index_dec; [easy|]. split; [apply int_0|]. specialize (H eq_refl). lra.
-Qed.
-
 Section Meaning.
 Context {Omega : Type} (E : (Omega -> R) -> R) (w0 : Omega).
 
