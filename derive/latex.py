@@ -7,7 +7,7 @@ from the names that are in use.  A node that is not known raises; nothing is pri
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -40,10 +40,39 @@ _SLASH: Final = _SUM
 """A quotient with a slash: a term of a sum, and never a factor without parentheses."""
 
 
-def latex(t: Term) -> str:
-    """The LaTeX of a term or formula, without dollar signs."""
+#: The sizes of a tensor's axes by its name, None for an infinite one; None where not known.
+Shapes = Callable[[str], tuple[Term | None, ...] | None]
+#: Before the name of a tensor, among the names in use: its norm is that of a part of an axis.
+_PART: Final = "%part "
+
+
+def latex(t: Term, shapes: Shapes | None = None) -> str:
+    """The LaTeX of a term or formula, without dollar signs.
+
+    With `shapes`, a root of squares of some of a vector's entries is not printed as its norm.
+    """
     names = frozenset(str(s.data[0]) if isinstance(s, Term) else s for s in T.free_symbols(t))
+    if shapes is not None:
+        names |= {_PART + name for name in _in_part(t, shapes)}
     return _Printer(names).formula(t) if T.is_formula(t) else _Printer(names).term(t)
+
+
+def _in_part(t: Term, shapes: Shapes) -> Iterator[str]:
+    """The tensors of which a root of a sum of squares takes only a part of an axis."""
+    for s in T.subterms(t):
+        if s.op != "fn" or s.data != "sqrt" or s.children[0].op != "sum":
+            continue
+        size, body = s.children[0].children
+        x = T.var("%", "fin", size) if not size.loose else T.var("%")
+        for entry in T.subterms(T.instantiate(body, (x,))):
+            shape = shapes(entry.data.head) if entry.op == "app" and _is_named(entry) else None
+            for whole, i in zip(shape or (), entry.children, strict=False):
+                if i is x and (whole is None or size.loose or not Normaliser().same(whole, size)):
+                    yield entry.data.head
+
+
+def _is_named(t: Term) -> bool:
+    return isinstance(t.data.head, str)
 
 
 def term_in(t: Term, taken: frozenset[str]) -> tuple[str, int]:
@@ -321,7 +350,8 @@ class _Printer:
         """The root of a sum of squares of entries is the norm of the vector."""
         if x.op == "sum" and x.children[1].op == "pow" and x.children[1].data == 2:
             vector = self._vector(x.children[0], x.children[1].children[0])
-            if vector is not None:
+            whole = not any(_PART + s in self.taken for s in x.free if isinstance(s, str))
+            if vector is not None and whole:
                 return rf"\left\lVert {vector} \right\rVert"
         return rf"\sqrt{{{self.term(x)}}}"
 

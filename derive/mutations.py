@@ -91,4 +91,4 @@ def _under_new_hypotheses(claim: Claim, mutation: Mutation) -> str:
     converter = Converter()
     hypotheses = [converter.formula(g.formula) for g in new]
     statement = claim.statement if mutation.statement is None else mutation.statement
-    return latex.latex(chain(hypotheses, converter.formula(statement)))
+    return latex.latex(chain(hypotheses, converter.formula(statement)), converter.shape_of)

@@ -127,7 +127,8 @@ def recall(claim: Claim, entry: Any) -> Settled:
         return settle(claim)
     result = replace(
         result, id=claim.id, title=claim.title, topic=claim.topic, source=claim.source,
-        statement=latex.latex(work.conclusion), ranges=_ranges(claim, work),
+        statement=latex.latex(work.conclusion, work.converter.shape_of),
+        ranges=_ranges(claim, work),
         expected=claim.expected, remark=claim.remark,
         seconds_symbolic=time.perf_counter() - start,
     )  # fmt: skip
@@ -162,7 +163,8 @@ def statement_latex(claim: Claim) -> str:
 
 def _statement_latex(claim: Claim) -> str:
     try:
-        return latex.latex(Converter().formula(claim.statement))
+        converter = Converter()
+        return latex.latex(converter.formula(claim.statement), converter.shape_of)
     except (ConversionError, KernelError):
         return r"\text{(not understood)}"
 
@@ -315,7 +317,7 @@ def _steps(prover: Prover) -> tuple[StepView, ...]:
 
 def _step(line: Line, converter: Converter) -> StepView:
     t = line.theorem
-    shown = latex.latex(t.conclusion)
+    shown = latex.latex(t.conclusion, converter.shape_of)
     in_matrices = matrix_latex(t.conclusion, shown, t.hypotheses, converter.shape_of)
     return StepView(shown, t.rule, _reason(line), in_matrices)
 
@@ -384,7 +386,9 @@ def _break(work: _Work, goal: Term, values: Values, example: Example) -> None:
 def _view(work: _Work, values: Values, breaks: Term | None = None) -> CounterexampleView:
     text = _instance_text(work.conclusion, values)
     return CounterexampleView(
-        _shown(work, values), text, "" if breaks is None else latex.latex(breaks)
+        _shown(work, values),
+        text,
+        "" if breaks is None else latex.latex(breaks, work.converter.shape_of),
     )
 
 
@@ -581,7 +585,7 @@ def _prove_correction(work: _Work, correction: Correction) -> dict[str, Any]:
     proved = _prove_goal(work, correction.proof, goal, hypotheses, correction.defined)
     new = [g for g in given if g not in work.given]
     whole = chain(new, conclusion)
-    shown = latex.latex(whole)
+    shown = latex.latex(whole, work.converter.shape_of)
     return {
         "correction": shown,
         "correction_matrix": matrix_latex(whole, shown, hypotheses, work.converter.shape_of),
@@ -624,7 +628,7 @@ def _needed(work: _Work, formula: Term, added: Added) -> CounterexampleView:
 
 
 def _finish(claim: Claim, work: _Work, verdict: Verdict, proved: _Proved, **parts: Any) -> Settled:
-    shown = latex.latex(work.conclusion)
+    shown = latex.latex(work.conclusion, work.converter.shape_of)
     result = _result(
         claim, verdict, shown,
         hypotheses=_hypotheses(claim, work, proved), steps=proved.steps,
@@ -658,7 +662,7 @@ def _hypotheses(claim: Claim, work: _Work, proved: _Proved) -> tuple[HypothesisV
     for h, stated, origin in rows:
         note = "declared with the symbol" if stated is None else stated.note
         notation = isinstance(stated, Notation)
-        shown = latex.latex(h)
+        shown = latex.latex(h, work.converter.shape_of)
         in_matrices = matrix_latex(h, shown, (h,), work.converter.shape_of)
         out.append(HypothesisView(shown, origin, h in proved.used, note, notation, in_matrices))
     return tuple(out)

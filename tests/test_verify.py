@@ -310,3 +310,24 @@ def test_names_that_are_printed_alike() -> None:
         assert "both printed as" in settle(refuted).result.reason
     bound = L.forall(L.real("e"), L.less(0, L.real("e") ** 2 + 1))
     assert verdict(statement=L.both(bound, L.equal(v[0], L.tensor("v", d)[0]))) is Verdict.PROVED
+
+
+def test_the_norm_of_a_part_of_a_vector_is_written_out() -> None:
+    """Else a statement about v and its first n entries reads |v| <= |v|, or |v| < |v|."""
+    n = L.dim("n")
+    i, j, v = L.index("i", n), L.index("j", n + 1), L.tensor("v", n + 1)
+    W, x = L.tensor("W", n, n + 1), L.sequence("x")
+
+    def root(entry: sp.Expr, k: sp.Idx) -> sp.Expr:
+        return sp.sqrt(L.total(entry**2, k))
+
+    for entry, k, whole in (
+        (v[i], i, False), (v[j], j, True), (W[i, j], j, True), (W[i, i], i, False),
+        (W[0, i], i, False), (x[i], i, False), (v[j] + W[0, j], j, True),
+        (v[i] - W[i, 0], i, False),
+    ):  # fmt: skip
+        shown = settle(claim(statement=L.at_most(0, root(entry, k)))).result.statement
+        assert ("Vert" in shown) is whole, shown
+    given = (Given(L.equal(root(v[i], i), 1)),)
+    result = settle(claim(statement=L.at_most(1, root(v[i], i)), given=given)).result
+    assert "Vert" not in result.hypotheses[0].latex
