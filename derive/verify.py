@@ -23,7 +23,7 @@ from derive.kernel.check import at_values, laws_around
 from derive.kernel.domain import conclusion_obligations, obligations
 from derive.kernel.log import Json, write
 from derive.kernel.normal import Normaliser
-from derive.kernel.rules import Theorem, infer
+from derive.kernel.rules import Theorem, check_statement, infer
 from derive.kernel.terms import KernelError, Lam, Term
 from derive.matrix_form import matrix_latex
 from derive.prover import Line, Prover
@@ -215,6 +215,8 @@ def _read(claim: Claim) -> _Work:
     conclusion = converter.formula(claim.statement)
     _check_notation(claim.given, (*converter.declared, *given))
     _check_print((*given, *added, conclusion))
+    for formula in (*converter.declared, *given, *added, conclusion):
+        check_statement(formula)  # else a search would end in a message about something else
     return _Work(converter, conclusion, given, added)
 
 

@@ -331,3 +331,16 @@ def test_the_norm_of_a_part_of_a_vector_is_written_out() -> None:
     given = (Given(L.equal(root(v[i], i), 1)),)
     result = settle(claim(statement=L.at_most(1, root(v[i], i)), given=given)).result
     assert "Vert" not in result.hypotheses[0].latex
+
+
+def test_a_free_index_of_a_range_that_may_be_empty_is_named() -> None:
+    r = L.natural("r")
+    u, v = L.index("u", r), L.sequence("v")
+    for statement, given in (
+        (L.less(u, r), ()),
+        (L.less(v[u], v[u]), ()),
+        (L.less(0, L.total(v[u] ** 2, u)), (Given(L.less(0, v[u])),)),
+    ):
+        result = settle(claim(statement=statement, given=given)).result
+        assert result.verdict is Verdict.UNDECIDED
+        assert "the free index u, whose range r may be empty" in result.reason
