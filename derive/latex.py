@@ -44,6 +44,7 @@ _SLASH: Final = _SUM
 Shapes = Callable[[str], tuple[Term | None, ...] | None]
 #: Before the name of a tensor, among the names in use: its norm is that of a part of an axis.
 _PART: Final = "%part "
+_BOUND: Final = "a tensor of a quantifier"
 
 
 def latex(t: Term, shapes: Shapes | None = None) -> str:
@@ -58,21 +59,37 @@ def latex(t: Term, shapes: Shapes | None = None) -> str:
 
 
 def _in_part(t: Term, shapes: Shapes) -> Iterator[str]:
-    """The tensors of which a root of a sum of squares takes only a part of an axis."""
+    """The tensors of which a root of a sum of squares takes only a part of an axis.
+
+    Those of quantifiers have no shape in the kernel: all of them, if sums run over several ranges
+    of one axis.
+    """
+    ranges: dict[tuple[int, int], set[Term]] = {}
     for s in T.subterms(t):
+        for entry, axis in _summed(s) if s.op == "sum" else ():
+            if isinstance(entry.data.head, int):
+                ranges.setdefault((len(entry.children), axis), set()).add(s.children[0])
         if s.op != "fn" or s.data != "sqrt" or s.children[0].op != "sum":
             continue
-        size, body = s.children[0].children
-        x = T.var("%", "fin", size) if not size.loose else T.var("%")
-        for entry in T.subterms(T.instantiate(body, (x,))):
-            shape = shapes(entry.data.head) if entry.op == "app" and _is_named(entry) else None
-            for whole, i in zip(shape or (), entry.children, strict=False):
-                if i is x and (whole is None or size.loose or not Normaliser().same(whole, size)):
-                    yield entry.data.head
+        size = s.children[0].children[0]
+        for entry, axis in _summed(s.children[0]):
+            shape = shapes(entry.data.head) if isinstance(entry.data.head, str) else None
+            if shape is None or axis >= len(shape):
+                continue
+            whole = shape[axis]
+            if whole is None or size.loose or not Normaliser().same(whole, size):
+                yield entry.data.head
+    if any(len(sizes) > 1 for sizes in ranges.values()):
+        yield _BOUND
 
 
-def _is_named(t: Term) -> bool:
-    return isinstance(t.data.head, str)
+def _summed(total: Term) -> Iterator[tuple[Term, int]]:
+    """The entries of tensors at the index of a sum, each with the axis along which it runs."""
+    size, body = total.children
+    x = T.var("%", "fin", size) if not size.loose else T.var("%")
+    for entry in T.subterms(T.instantiate(body, (x,))):
+        if entry.op == "app" and not entry.data.arities:
+            yield from ((entry, axis) for axis, i in enumerate(entry.children) if i is x)
 
 
 def term_in(t: Term, taken: frozenset[str]) -> tuple[str, int]:
@@ -350,7 +367,8 @@ class _Printer:
         """The root of a sum of squares of entries is the norm of the vector."""
         if x.op == "sum" and x.children[1].op == "pow" and x.children[1].data == 2:
             vector = self._vector(x.children[0], x.children[1].children[0])
-            whole = not any(_PART + s in self.taken for s in x.free if isinstance(s, str))
+            named = (s for s in (*x.free, _BOUND) if isinstance(s, str))
+            whole = not any(_PART + s in self.taken for s in named)
             if vector is not None and whole:
                 return rf"\left\lVert {vector} \right\rVert"
         return rf"\sqrt{{{self.term(x)}}}"

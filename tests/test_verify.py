@@ -331,6 +331,12 @@ def test_the_norm_of_a_part_of_a_vector_is_written_out() -> None:
     given = (Given(L.equal(root(v[i], i), 1)),)
     result = settle(claim(statement=L.at_most(1, root(v[i], i)), given=given)).result
     assert "Vert" not in result.hypotheses[0].latex
+    some = L.exists(v, L.less(root(v[i], i), root(v[j], j)))
+    result = settle(claim(statement=some)).result
+    assert result.verdict is Verdict.PROVED  # and once read "there is v with |v| < |v|"
+    assert "Vert" not in result.statement
+    every = L.forall(v, L.at_most(0, root(v[j], j)))
+    assert "Vert" in settle(claim(statement=every)).result.statement
 
 
 def test_a_free_index_of_a_range_that_may_be_empty_is_named() -> None:
