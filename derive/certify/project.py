@@ -155,7 +155,7 @@ def _comment(latex: str) -> str:
 
 
 def write(project: Project, out: Path) -> None:
-    """Write the library, the statements and the logs into a folder."""
+    """Write the library, the statements, the logs and their audit into a folder."""
     out.mkdir(parents=True, exist_ok=True)
     for name in LIBRARY:
         source = files("derive.certify") / "coq" / f"{name}.v"
@@ -164,6 +164,8 @@ def write(project: Project, out: Path) -> None:
     for k in range(PARTS):
         (out / f"Logs{k + 1}.v").write_text(logs_source(project.texts[k]), encoding="utf-8")
         (out / f"Proofs{k + 1}.v").write_text(proofs_source(k), encoding="utf-8")
+    every = [c for c in project.certificates if not c.reason]
+    (out / "Audit.v").write_text(audit_source(every), encoding="utf-8")
 
 
 def spec_source(project: Project) -> str:

@@ -17,7 +17,7 @@ def test_sources_are_written(tmp_path, capsys) -> None:
     assert main(["certify", CLAIM, "--out", str(out), "--json", str(tmp_path / "c.json")]) == 0
     assert capsys.readouterr().out == f"{out}\n"
     written = {p.name for p in out.iterdir()}
-    assert {"Prelude.v", "Run.v", "Spec.v", "Logs1.v", "Logs2.v"} <= written
+    assert {"Prelude.v", "Run.v", "Spec.v", "Logs1.v", "Logs2.v", "Audit.v"} <= written
     assert "Definition head_width__position_in_range :=" in (out / "Spec.v").read_text("utf-8")
     (claim,) = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))["claims"]
     assert claim["id"] == CLAIM

@@ -36,7 +36,7 @@ def _suffix(language: str) -> str:
 def missing_to_draw(language: str = messages.ENGLISH) -> str:
     """What the pictures cannot be drawn without; empty if all is there."""
     if find_spec("matplotlib") is None:
-        return "matplotlib"
+        return "matplotlib; pip install matplotlib"
     if language == "zh":
         from derive.report.pictures.drawing import chinese_font
 
