@@ -7,6 +7,7 @@ What it does not understand it refuses, naming the sub-expression.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
 from typing import Any, Final
@@ -18,6 +19,13 @@ from derive import language as L
 from derive.kernel import terms as T
 from derive.kernel.normal import Normaliser
 from derive.kernel.terms import Term
+
+#: Names that print as names: one like 2, x^2 or x+y would be read as what it is not.
+_NAME: Final = re.compile(r"[^\W\d_][^\W_]*(_([^\W_]+|[+-]))*(\^([^\W\d_][^\W_]*|[+-]))?'*")
+_WORDS: Final = frozenset(
+    ["abs", "cos", "cosh", "det", "exp", "floor", "ln", "log", "max", "min", "mod", "sin", "sinh",
+     "softmax", "sqrt", "tan", "tanh", "Var"]
+)  # fmt: skip
 
 
 class ConversionError(ValueError):
@@ -498,6 +506,11 @@ def _name(label: Any) -> str:
     name = label.name if isinstance(label, sp.Symbol) else str(label)
     if name[:1] in ("_", "%"):
         raise ConversionError(f"the name {name} begins with {name[0]!r}, as those of bound ones do")
+    if not _NAME.fullmatch(name) or name in _WORDS:
+        raise ConversionError(
+            f"the name {name} would be read as a formula: write letters and digits, with scripts "
+            "and primes behind them as in d_k, W^Q and x'"
+        )
     return name
 
 

@@ -53,9 +53,21 @@ def latex(t: Term, shapes: Shapes | None = None) -> str:
     With `shapes`, a root of squares of some of a vector's entries is not printed as its norm.
     """
     names = frozenset(str(s.data[0]) if isinstance(s, Term) else s for s in T.free_symbols(t))
+    names |= set(_subscripts(t))
     if shapes is not None:
         names |= {_PART + name for name in _in_part(t, shapes)}
     return _Printer(names).formula(t) if T.is_formula(t) else _Printer(names).term(t)
+
+
+def _subscripts(t: Term) -> Iterator[str]:
+    """What no bound index may be called, or a number v_t would be read as an entry of v.
+
+    The names of sizes, as d_k, are not mistaken for entries.
+    """
+    for s in T.free_symbols(t):
+        if isinstance(s, str) or s.data[1] != "dim":
+            symbol = s if isinstance(s, str) else str(s.data[0])
+            yield from re.findall("_([A-Za-z])(?![^_^'])", symbol)
 
 
 def _in_part(t: Term, shapes: Shapes) -> Iterator[str]:

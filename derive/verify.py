@@ -221,8 +221,9 @@ def _read(claim: Claim) -> _Work:
 
 
 def _check_print(formulas: Sequence[Term]) -> None:
-    """Refuse names that a reader could not tell apart: x1 and x_1, x_0 and entry 0 of x."""
+    """Refuse names that a reader could not tell apart: x1 and x_1, x_0 and entry 0 of x, x^n."""
     named: dict[str, str] = {r"\pi": "the number pi", "e": "the number e"}
+    numbers = {s.data[0] for p in formulas for s in p.free if isinstance(s, Term)}
     seen: set[Term] = set()
     stack = list(formulas)
     while stack:
@@ -233,6 +234,10 @@ def _check_print(formulas: Sequence[Term]) -> None:
         stack.extend(t.children)
         if t.op not in ("var", "app") or isinstance(name := _name(t), int):
             continue
+        if t.op == "app" and name == "delta" and t.data.scalars == 2:
+            raise Unsettled("an entry of delta is printed as the delta of its indices")
+        if t.op == "var" and name.partition("^")[2] in numbers:
+            raise Unsettled(f"{name} is printed as a power")
         forms = [latex.name(name)] if t.op == "var" or name not in ("pi", "e") else []
         if t.op == "app" and not t.loose and not t.data.arities:
             forms.append(latex.latex(t))

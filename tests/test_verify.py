@@ -350,3 +350,33 @@ def test_a_free_index_of_a_range_that_may_be_empty_is_named() -> None:
         result = settle(claim(statement=statement, given=given)).result
         assert result.verdict is Verdict.UNDECIDED
         assert "the free index u, whose range r may be empty" in result.reason
+
+
+def test_names_that_would_be_read_as_formulas() -> None:
+    """They would read 2 < 0, x^2 < 0, sin(x) < sin(x), delta_ij < delta_ij and x^n < x^n."""
+    n = L.dim("n")
+    i, j, v = L.index("i", n), L.index("j", n), L.tensor("v", n)
+
+    def reason(statement: Any, *given: Any) -> str:
+        settled = settle(claim(statement=statement, given=tuple(map(Given, given))))
+        assert settled.result.verdict is Verdict.UNDECIDED, settled.result.statement
+        return settled.result.reason
+
+    for bad in ("2", "x^2", "x+y", "n-1", "x y", r"\pi", r"\frac{1}{2}", "|x|", "x_", "x^", "sin"):
+        assert "would be read as a formula" in reason(
+            L.less(L.real(bad), 0), L.less(L.real(bad), -1)
+        )
+    sine = sp.Function("sin")(x)
+    assert "read as a formula" in reason(L.less(sine, sp.sin(x)), L.less(sine, sp.sin(x)))
+    entry = L.tensor("delta", n, n)[i, j]
+    assert "the delta of" in reason(L.less(entry, sp.KroneckerDelta(i, j)), L.equal(entry, -1))
+    power = L.real("x^n")
+    assert "printed as a power" in reason(L.less(power, x**n), L.less(power, x**n))
+    for good in ("W^Q'", "d_k'", "mu_+", "W_all^K", "x1", "lambda", "d_model", "\u03b1", "B^d"):
+        number = L.real(good)
+        assert verdict(statement=L.equal(number + n, n + number)) is Verdict.PROVED, good
+    number = L.real("v_t")
+    shown = settle(claim(statement=L.equal(
+        L.total(v[j] - number, j), L.total(v[j], j) - n * number
+    ))).result.statement  # fmt: skip
+    assert r"\sum_{s=0}^{n-1} (v_{s}-v_{t})" in shown  # with t it would be 0
