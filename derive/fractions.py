@@ -80,6 +80,8 @@ def compared(p: Prover, goal: Term, prove: Callable[[Term], Theorem]) -> Theorem
         raise search.NotFound(goal, search.leftover(a, b))
     names: dict[Term, sp.Symbol] = {}
     above, below = sp.fraction(sp.cancel(_rational(poly, names, work)))
+    if below.is_Number:  # the quotients are under sums, and would be there again
+        raise search.NotFound(goal, search.leftover(a, b))
     back = {v: k for k, v in names.items()}
     factors, signs = [], []
     for f in sp.Mul.make_args(sp.factor(below)):

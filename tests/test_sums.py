@@ -18,6 +18,7 @@ from derive.language import (
     index,
     less,
     natural,
+    negation,
     over,
     power,
     real,
@@ -129,3 +130,10 @@ def test_what_is_true_is_proved(name: str) -> None:
 @pytest.mark.parametrize("name", FALSE)
 def test_what_is_false_is_refuted(name: str) -> None:
     assert settled(*FALSE[name]) is Verdict.REFUTED
+
+
+def test_quotients_under_a_sum_are_compared_once() -> None:
+    """Their denominators would be there again after any multiplication, without an end."""
+    telescoping = total(over(1, (i + 1) * (i + 2)), i)
+    assert settled(negation(equal(telescoping, n / (n + 2)))) is not Verdict.REFUTED
+    assert settled(less(telescoping, n / (n + 2))) is Verdict.REFUTED
