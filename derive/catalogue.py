@@ -7,6 +7,7 @@ import contextlib
 import difflib
 import importlib
 import importlib.util
+import os
 import pkgutil
 import re
 import sys
@@ -120,7 +121,7 @@ def _file_of(module: ModuleType) -> str:
 def load_file(path: str | Path) -> tuple[Claim, ...]:
     """The tuple CLAIMS that a Python file defines."""
     shown = str(path)
-    if not Path(path).exists():
+    if not os.path.exists(path):
         raise InputError(f"{shown}: there is no such file")
     name = f"derive_file_{Path(path).stem}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -249,6 +250,8 @@ def _matching(claims: Sequence[Claim], pattern: str) -> list[str]:
     found = [c.id for c in claims if fnmatchcase(c.id, pattern)]
     if found:
         return found
+    if os.path.isfile(pattern):  # of any string, unlike the method of a path
+        raise InputError(f"{pattern}: the name of a file of claims ends in .py")
     names = dict.fromkeys([c.id for c in claims] + [f"{c.topic}/*" for c in claims])
     near = difflib.get_close_matches(pattern, names, n=1, cutoff=0.0)
     hint = f"; the nearest is {near[0]}" if near else ""

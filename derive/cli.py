@@ -693,7 +693,7 @@ class _File:
         self._option = option
         self._shown = path
         self._path = Path(os.path.realpath(path))
-        if not path or self._path.is_dir():
+        if not path or os.path.isdir(path):
             raise InputError(f"{option}: {path!r} is not the name of a file")
         self._beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
         with self._refusing():
@@ -728,7 +728,10 @@ class _File:
 
 def _refuse_no_folder(out: Path) -> None:
     """Refuse a folder that can neither be used nor made, before anything is computed."""
-    there = next((p for p in (out, *out.absolute().parents) if p.exists()), Path("/"))
+    try:
+        there = next((p for p in (out, *out.absolute().parents) if p.exists()), Path("/"))
+    except OSError as error:  # a name that is too long
+        raise InputError(f"--out {out}: {error.strerror or error}") from error
     if not there.is_dir():
         raise InputError(f"--out {out}: {there} is not a folder")
     if not os.access(there, os.W_OK | os.X_OK):

@@ -129,8 +129,24 @@ def test_file_without_claims(capsys, tmp_path):
 
 
 def test_file_that_is_not_there(capsys, tmp_path):
-    path = str(tmp_path / "none.py")
-    assert refused(capsys, "verify", path) == f"{path}: there is no such file"
+    for name in ("none.py", "n" * 300 + ".py"):
+        path = str(tmp_path / name)
+        assert refused(capsys, "verify", path) == f"{path}: there is no such file"
+    assert "no claim matches 'nnn" in refused(capsys, "verify", "n" * 300)
+
+
+@pytest.mark.parametrize(
+    "args", [["verify", "--json"], ["report", "--out"], ["certify", "--out"], ["count"]]
+)
+def test_names_that_are_too_long(capsys, args):
+    assert refused(capsys, *args, "n" * 300).endswith(": File name too long")
+
+
+def test_file_of_claims_with_another_name(tmp_path, capsys):
+    path = tmp_path / "claims.txt"
+    path.write_text("CLAIMS = ()", encoding="utf-8")
+    told = refused(capsys, "verify", str(path))
+    assert told == f"{path}: the name of a file of claims ends in .py"
 
 
 def test_folder_and_bytes_instead_of_a_file(capsys, tmp_path):
