@@ -450,8 +450,9 @@ def _certify(args: argparse.Namespace) -> int:
     asked = "--recheck" if args.recheck else "--check" if args.check else ""
     if asked and not check.has_coq():
         raise InputError(f"{asked}: coqc or coqchk is missing; install {check.PACKAGES}")
-    kept = store.open_store()
-    results = _results(_chosen(args.patterns), store=kept)
+    theirs = any(map(is_file, args.patterns))
+    kept = store.Store(None, {}) if theirs else store.open_store()
+    results = _settled(args.patterns, kept=kept, twins=False)
     logs = [(r, kept.entries[r.id]["logs"]) for r in results if r.replayed]
     made = project.build([(r.id, r.statement, list(map(json.loads, texts))) for r, texts in logs])
     with _one_line(f"--out {out}", check.CoqError):
@@ -545,16 +546,22 @@ def _chosen(patterns: Sequence[str]) -> tuple[Claim, ...]:
     return claims
 
 
-def _settled(patterns: Sequence[str], *, fresh: bool = False, **options: Any) -> list[Result]:
-    """The results for what was asked for; proofs of our own claims are kept for the next time."""
+def _settled(
+    patterns: Sequence[str], *, fresh: bool = False, kept: Store | None = None, **options: Any
+) -> list[Result]:
+    """The results for what was asked for; proofs of our own claims are kept for the next time.
+
+    They are kept in `kept` if one is given, in which the logs of all results can be found then.
+    """
     from derive import replay, store
 
     gc.set_threshold(200_000, 20, 20)  # terms are kept for good: looking for garbage finds none
     # twins multiply small matrices, for which the threads of a BLAS cost more than they save
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if any(map(is_file, patterns)):
-        return _results(_chosen(patterns), **options)
-    kept = store.open_store(fresh=fresh)
+        return _results(_chosen(patterns), store=kept, **options)
+    if kept is None:
+        kept = store.open_store(fresh=fresh)
     asked = [name for name in kept.entries if not patterns or matches(name, patterns)]
     jobs = options.setdefault("jobs", _processors())
     if not asked:
