@@ -248,10 +248,13 @@ def _tables(
     scalars = {s: v for s, v in values.items() if isinstance(s, Term) and isinstance(v, Term)}
     kinds = [*_KINDS, *([_logarithm] if "exp" in functions else [])]
     shared = rng.choice(kinds)
+    alone = rng.randrange(len(axes)) if "exp" in functions and axes else None
     out: Values = {}
-    for name, sizes in axes.items():
+    for k, (name, sizes) in enumerate(axes.items()):
         first = (_small, kinds[-1] if "exp" in functions else _one, shared)
         kind = first[filling] if filling < len(first) else rng.choice(kinds)
+        if filling == 2 and alone is not None:  # products with whole numbers stay logarithms
+            kind = _log_two if k == alone else _ramp
         shape = [_axis(size, scalars) for size in sizes]
         while prod(shape) > LARGEST_TABLE:
             shape[shape.index(max(shape))] -= 1
@@ -324,6 +327,10 @@ def _corner(place: tuple[int, ...], rng: random.Random) -> Term:
 def _shift(place: tuple[int, ...], rng: random.Random) -> Term:
     """A nilpotent matrix; a step as a vector."""
     return T.num(int(place[-1] == 1 + (place[0] if len(place) > 1 else 0)))
+
+
+def _log_two(place: tuple[int, ...], rng: random.Random) -> Term:
+    return T.fn("log", T.num(2))
 
 
 def _logarithm(place: tuple[int, ...], rng: random.Random) -> Term:

@@ -61,7 +61,8 @@ def test_verdict_and_replay(name: str) -> None:
     assert {a.name for a in result.axioms} <= {
         "derivative-table", "exp-add", "sqrt-square", "inverse", "abs-nonneg", "abs-nonpos",
         "max-left", "max-right", "abs-square", "real-power", "exp-log", "sqrt-product",
-        "trig-parity",
+        "trig-parity", "abs-value", "exp-sign", "exp-zero", "extremum-order", "pi-sign",
+        "sqrt-sign",
     }  # fmt: skip
 
 

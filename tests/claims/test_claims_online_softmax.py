@@ -44,6 +44,7 @@ def test_verdict_and_replay(name: str) -> None:
     assert all(h.used for h in result.hypotheses)
     assert {a.name for a in result.axioms} <= {
         "derivative-table", "exp-add", "exp-log", "log-exp", "log-product", "inverse",
+        "exp-sign", "exp-zero",
     }  # fmt: skip
 
 

@@ -203,6 +203,9 @@ def test_each_language_keeps_its_pictures(tmp_path: Path, monkeypatch: pytest.Mo
     assert sorted(p.name for p in tmp_path.iterdir()) == ["en.pictures", "zh.pictures-zh"]
 
 
+_STYLES = re.compile(r"<style>(.*?)</style>")
+
+
 def test_drawings_are_complete_and_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     from derive.report.pictures import drawing
@@ -211,6 +214,7 @@ def test_drawings_are_complete_and_the_same_each_time(monkeypatch: pytest.Monkey
     monkeypatch.setattr(drawing, "_PICTURES", drawing._PICTURES[::2])
     assert drawing.draw(0) == figures[::2]
     ids: list[str] = []
+    classes: list[str] = []
     for figure in figures:
         assert figure.pdf.startswith(b"%PDF")
         outline = Outline(figure.svg)
@@ -219,10 +223,13 @@ def test_drawings_are_complete_and_the_same_each_time(monkeypatch: pytest.Monkey
         assert used
         assert {*used} <= {*outline.ids}
         assert "http" not in figure.svg
-        assert "<style" not in figure.svg
+        rules = re.findall(r"([^{}]*)\{[^{}]*\}", "".join(_STYLES.findall(figure.svg)))
+        assert all(re.fullmatch(r"\.[\w-]+", r) for r in rules), "what holds of one class only"
+        classes += rules
         assert len(figure.svg) < 60_000
         assert figure.caption.endswith(".")
     assert len(ids) == len(set(ids))
+    assert len(classes) == len(set(classes)), "a style is that of one picture"
 
 
 # -- a drawing as a part of a page -----------------------------------------------------------
