@@ -69,6 +69,11 @@ class _Blocks:
             taken, self._rest = self._rest[:size], self._rest[-(-size // _LINE) * _LINE :]
         return taken
 
+    def drop(self) -> None:
+        """Leave the rest of the last block to what has been taken from it."""
+        with self._lock:
+            self._rest = np.empty(0, np.uint8)
+
 
 def _pages(size: int) -> Array:
     """At least so many bytes, whole pages from the beginning of one on."""
@@ -103,6 +108,7 @@ def matmul(left: Array, right: Array) -> Array:
 def release_memory() -> None:
     """Give back what is kept for later arrays."""
     _free.clear()
+    _blocks.drop()
 
 
 class _Loan:
