@@ -81,10 +81,20 @@ def deny(p: Term, depth: int = DEPTH, alone: bool = True) -> Theorem:
 
 
 def _by_proof(p: Term) -> Theorem:
+    if p.op == "exists" and any(map(_is_true, _at_instances(p))):
+        raise KernelError(f"not known to be false: {T.show(p)}")
     try:
         return auto.prove(Prover(Converter(), ()), T.negate(p))
     except NotFound as error:
         raise KernelError(str(error)) from error
+
+
+def _at_instances(p: Term) -> Iterator[Term]:
+    return (T.instantiate(p.children[-1], (v,)) for v in _instances(p))
+
+
+def _is_true(p: Term) -> bool:
+    return evaluate(p, Normaliser()) is True
 
 
 def _counter_part(p: Term, depth: int, alone: bool) -> Theorem:
