@@ -118,8 +118,11 @@ class Lines:
         """The text with every formula as it is."""
         return _PLACE.sub(lambda found: self._all[int(found[1])].shown(), text)
 
-    def fill_within_budget(self, head: str, tail: str) -> str:
-        """The page with as few lines packed as keep it within its budget, the longest first."""
+    def fill_within_budget(self, head: str, tail: str, varying: int = 0) -> str:
+        """The page with as few lines packed as keep it within its budget, the longest first.
+
+        So many bytes of it are not counted, since they may be others in the next run.
+        """
         shared = self._shared()
         order = sorted(
             (k for k in range(len(self._all)) if k not in shared),
@@ -127,7 +130,7 @@ class Lines:
         )
         count = 0
         page = self._with_packed(head, tail, shared, frozenset())
-        while (excess := len(page.encode()) - BUDGET_BYTES) > 0 and count < len(order):
+        while (excess := len(page.encode()) - varying - BUDGET_BYTES) > 0 and count < len(order):
             while excess > 0 and count < len(order):
                 excess -= self._all[order[count]].gain()
                 count += 1

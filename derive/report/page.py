@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from html import escape
 from importlib import resources
 from itertools import groupby
@@ -115,7 +116,7 @@ class _Page:
             _section("models", say(MODELS), [self._block(block) for block in report.models]),
             _axioms(self._axioms.values()),
             RUN_BEGIN,
-            _run(report.run),
+            run := _run(report.run),
         ]
         tail = [
             RUN_END,
@@ -124,7 +125,8 @@ class _Page:
             f"<script>{_resource('page.js')}</script>",
         ]
         head = "\n".join(part for part in parts if part)
-        return self._lines.fill_within_budget(head, "\n".join(tail))
+        varying = len(run.encode()) - _expected(report.run)
+        return self._lines.fill_within_budget(head, "\n".join(tail), varying)
 
     def alone(self, claim: Claim) -> str:
         article = self._claim(claim)
@@ -598,6 +600,13 @@ def _run(run: RunDetails) -> str:
     return _section("run", say(RUN), [f"<dl>{settings}</dl>", folded])
 
 
+def _expected(run: RunDetails) -> int:
+    """About how many bytes `_run` takes, whatever the times and the settings are."""
+    timings = tuple(replace(t, symbolic=0.0, numeric=0.0) for t in run.timings)
+    return len(_run(replace(run, settings=(), timings=timings)).encode()) + _SETTINGS_BYTES
+
+
+_SETTINGS_BYTES: Final = 400
 _RUN_COLUMNS: Final = (
     mark("Claim"), mark("Symbolic, s"), mark("Numeric, s"), mark("SHA-256 of its proof logs"),
 )  # fmt: skip

@@ -194,6 +194,8 @@ def test_a_heavy_page_packs_its_longest_lines(
     assert any("∑_{a=0}^{d_model-1} g_a (δ_ac + J_ac)" in text for text in texts)
     assert f"<p class=f>{displayed(samples.HEADS.statement)[0]}\n" in light
     Outline(light)
+    slow = [replace(r, seconds_symbolic=12345.0) for r in samples.ALL]
+    assert unpacked(page_of(slow, tmp_path))[1] == packed, "times are not counted"
     monkeypatch.setattr(lines, "BUDGET_BYTES", 1)
     lightest = page_of(samples.ALL, tmp_path)
     assert len(unpacked(lightest)[1]) == len(unpacked(lightest)[0])
