@@ -79,8 +79,11 @@ def test_old_files_go_and_others_stay(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_to_keeps_nothing(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
+    alone = mathml.displayed("x + y")
     with kept(blocked / "folder"):
-        mathml.displayed("x + y")
+        assert mathml.displayed("x + y") == alone
+    assert [*tmp_path.iterdir()] == [blocked]
+    assert blocked.read_text() == ""
 
 
 def test_values_come_back_as_they_were(tmp_path: Path) -> None:
