@@ -44,18 +44,25 @@ _SLASH: Final = _SUM
 Shapes = Callable[[str], tuple[Term | None, ...] | None]
 #: Before the name of a tensor, among the names in use: its norm is that of a part of an axis.
 _PART: Final = "%part "
+#: Before the name of a tensor, among the names in use: it holds probabilities.
+_LAW: Final = "%law "
+#: The tensor whose sums are means over outcomes, where it holds their probabilities.
+_P: Final = "P"
 _BOUND: Final = "a tensor of a quantifier"
 
 
-def latex(t: Term, shapes: Shapes | None = None) -> str:
+def latex(t: Term, shapes: Shapes | None = None, *, drawn: bool = False) -> str:
     """The LaTeX of a term or formula, without dollar signs.
 
     With `shapes`, a root of squares of some of a vector's entries is not printed as its norm.
+    With `drawn`, what is supposed says that ``P`` holds probabilities (`supposes_drawn`).
     """
     names = frozenset(str(s.data[0]) if isinstance(s, Term) else s for s in T.free_symbols(t))
     names |= set(_subscripts(t))
     if shapes is not None:
         names |= {_PART + name for name in _in_part(t, shapes)}
+    if drawn or supposes_drawn(t):
+        names |= {_LAW + _P}
     return _Printer(names).formula(t) if T.is_formula(t) else _Printer(names).term(t)
 
 
@@ -114,9 +121,46 @@ def formula_in(p: Term, taken: frozenset[str]) -> str:
     return _Printer(taken).formula(p)
 
 
+def supposes_drawn(p: Term) -> bool:
+    """Whether the premises of a formula say that ``P`` holds probabilities.
+
+    These are not negative, and their sum is 1.
+    """
+    stated = [c for q in _premises(p) if _P in q.free for c in _conjuncts(q)]
+    entry = T.apply(_P, T.bound(0))
+    sizes = {
+        whole.children[0]
+        for c in stated
+        if c.op == "eq"
+        for whole, one in (c.children, c.children[::-1])
+        if one is T.ONE and whole.op == "sum" and whole.children[1] is entry
+    }
+    return any(
+        c.op == "forall" and c.data[0] == "fin" and c.children[0] in sizes
+        and c.children[1].op in ("le", "lt") and c.children[1].children == (T.ZERO, entry)
+        for c in stated
+    )  # fmt: skip
+
+
+def _conjuncts(p: Term) -> Iterator[Term]:
+    if p.op == "and":
+        for part in p.children:
+            yield from _conjuncts(part)
+    else:
+        yield p
+
+
+def _premises(p: Term) -> Iterator[Term]:
+    """What the formula supposes before it says something."""
+    while p.op in ("imp", "forall"):
+        if p.op == "imp":
+            yield p.children[0]
+        p = p.children[-1]
+
+
 def has_weighted_mean(t: Term) -> bool:
-    """Whether a sum in `t` is printed as a mean over outcomes."""
-    if "P" not in t.free:
+    """Whether a sum in `t` is printed as a mean over outcomes, where it is known that they are."""
+    if _P not in t.free:
         return False
     return any(s.op == "sum" and _weighted(s) is not None for s in T.subterms(t))
 
@@ -244,7 +288,7 @@ class _Printer:
                 return self._delta(t), _ATOM
             case "app":
                 return self._application(t), _ATOM
-            case "sum" if (weighted := _weighted(t)) is not None:
+            case "sum" if _LAW + _P in self.taken and (weighted := _weighted(t)) is not None:
                 return self._expectation(weighted, r"_{P}"), _ATOM
             case "sum" | "prod":
                 return self._big(t), _SUM
@@ -679,7 +723,7 @@ def _weighted(t: Term) -> Term | None:
     The mean is returned without the index, with means inside it as expectations.
     """
     body = t.children[1]
-    here = T.apply("P", T.bound(0))
+    here = T.apply(_P, T.bound(0))
     if body.op != "mul" or body.children.count(here) != 1:
         return None
     w = T.var("%", "fin", t.children[0])

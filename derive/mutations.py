@@ -91,4 +91,8 @@ def _under_new_hypotheses(claim: Claim, mutation: Mutation) -> str:
     converter = Converter()
     hypotheses = [converter.formula(g.formula) for g in new]
     statement = claim.statement if mutation.statement is None else mutation.statement
-    return latex.latex(chain(hypotheses, converter.formula(statement)), converter.shape_of)
+    known = claim.given if mutation.given is None else mutation.given
+    conclusion = converter.formula(statement)
+    goal = chain([converter.formula(g.formula) for g in known], conclusion)
+    drawn = latex.supposes_drawn(goal)
+    return latex.latex(chain(hypotheses, conclusion), converter.shape_of, drawn=drawn)

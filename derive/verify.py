@@ -78,6 +78,11 @@ class _Work:
         extra = self.added if with_added else ()
         return chain((*self.declared, *self.given, *extra), self.conclusion)
 
+    def latex(self, p: Term) -> str:
+        """A formula under the hypotheses."""
+        drawn = latex.supposes_drawn(self.goal(with_added=True))
+        return latex.latex(p, self.converter.shape_of, drawn=drawn)
+
     def record(self, kind: str, goal: Term, roots: Sequence[Theorem], values: Values | None = None
                ) -> None:  # fmt: skip
         self.logs.append((kind, goal, write(kind, goal, roots, values)))
@@ -127,7 +132,7 @@ def recall(claim: Claim, entry: Any) -> Settled:
         return settle(claim)
     result = replace(
         result, id=claim.id, title=claim.title, topic=claim.topic, source=claim.source,
-        statement=latex.latex(work.conclusion, work.converter.shape_of),
+        statement=work.latex(work.conclusion),
         ranges=_ranges(claim, work),
         expected=claim.expected, remark=claim.remark,
         seconds_symbolic=time.perf_counter() - start,
@@ -162,11 +167,16 @@ def statement_latex(claim: Claim) -> str:
 
 
 def _statement_latex(claim: Claim) -> str:
-    try:
+    hypotheses: tuple[Given | Added, ...] = (*claim.given, *claim.added)
+    for stated in (hypotheses, ()):  # a hypothesis may be what is wrong
         converter = Converter()
-        return latex.latex(converter.formula(claim.statement), converter.shape_of)
-    except (ConversionError, KernelError):
-        return r"\text{(not understood)}"
+        try:
+            given = tuple(converter.formula(g.formula) for g in stated)
+            conclusion = converter.formula(claim.statement)
+            return _Work(converter, conclusion, given, ()).latex(conclusion)
+        except (ConversionError, KernelError):
+            continue
+    return r"\text{(not understood)}"
 
 
 def _settle(claim: Claim) -> Settled:
@@ -299,7 +309,7 @@ def _prove_goal(
     work.record("proof", goal, [theorem, *roots])
     for r in roots:
         used |= _premises_needed(r, hypotheses)
-    return _Proved(_steps(prover), used)
+    return _Proved(_steps(prover, goal), used)
 
 
 def _premises_needed(root: Theorem, hypotheses: Sequence[Term]) -> frozenset[Term]:
@@ -318,13 +328,14 @@ def _premises_needed(root: Theorem, hypotheses: Sequence[Term]) -> frozenset[Ter
     return frozenset(needed)
 
 
-def _steps(prover: Prover) -> tuple[StepView, ...]:
-    return tuple(_step(line, prover.converter) for line in prover.lines)
+def _steps(prover: Prover, goal: Term) -> tuple[StepView, ...]:
+    drawn = latex.supposes_drawn(goal)
+    return tuple(_step(line, prover.converter, drawn) for line in prover.lines)
 
 
-def _step(line: Line, converter: Converter) -> StepView:
+def _step(line: Line, converter: Converter, drawn: bool) -> StepView:
     t = line.theorem
-    shown = latex.latex(t.conclusion, converter.shape_of)
+    shown = latex.latex(t.conclusion, converter.shape_of, drawn=drawn)
     in_matrices = matrix_latex(t.conclusion, shown, t.hypotheses, converter.shape_of)
     return StepView(shown, t.rule, _reason(line), in_matrices)
 
@@ -395,7 +406,7 @@ def _view(work: _Work, values: Values, breaks: Term | None = None) -> Counterexa
     return CounterexampleView(
         _shown(work, values),
         text,
-        "" if breaks is None else latex.latex(breaks, work.converter.shape_of),
+        "" if breaks is None else work.latex(breaks),
     )
 
 
@@ -592,7 +603,8 @@ def _prove_correction(work: _Work, correction: Correction) -> dict[str, Any]:
     proved = _prove_goal(work, correction.proof, goal, hypotheses, correction.defined)
     new = [g for g in given if g not in work.given]
     whole = chain(new, conclusion)
-    shown = latex.latex(whole, work.converter.shape_of)
+    drawn = latex.supposes_drawn(goal)
+    shown = latex.latex(whole, work.converter.shape_of, drawn=drawn)
     return {
         "correction": shown,
         "correction_matrix": matrix_latex(whole, shown, hypotheses, work.converter.shape_of),
@@ -635,7 +647,7 @@ def _needed(work: _Work, formula: Term, added: Added) -> CounterexampleView:
 
 
 def _finish(claim: Claim, work: _Work, verdict: Verdict, proved: _Proved, **parts: Any) -> Settled:
-    shown = latex.latex(work.conclusion, work.converter.shape_of)
+    shown = work.latex(work.conclusion)
     result = _result(
         claim, verdict, shown,
         hypotheses=_hypotheses(claim, work, proved), steps=proved.steps,
@@ -669,7 +681,7 @@ def _hypotheses(claim: Claim, work: _Work, proved: _Proved) -> tuple[HypothesisV
     for h, stated, origin in rows:
         note = "declared with the symbol" if stated is None else stated.note
         notation = isinstance(stated, Notation)
-        shown = latex.latex(h, work.converter.shape_of)
+        shown = work.latex(h)
         in_matrices = matrix_latex(h, shown, (h,), work.converter.shape_of)
         out.append(HypothesisView(shown, origin, h in proved.used, note, notation, in_matrices))
     return tuple(out)

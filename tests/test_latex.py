@@ -7,6 +7,7 @@ from derive.kernel import terms as T
 from derive.language import (
     Expectation,
     at_most,
+    both,
     dim,
     dims,
     equal,
@@ -18,6 +19,7 @@ from derive.language import (
     less,
     minus,
     natural,
+    negation,
     over,
     positive,
     power,
@@ -238,3 +240,21 @@ def test_what_is_no_softmax_is_not_called_so():
         assert "softmax" not in printed(equal(other, 0))
     short = tensor("z", m)
     assert "softmax" not in printed(equal(over(sp.exp(short[s]), total(sp.exp(short[u]), u)), 0))
+
+
+def test_sums_with_weights_p_are_means_only_where_they_are_said_to_be_probabilities():
+    n = dim("n")
+    i = index("i", n)
+    P, a = tensor("P", n), tensor("a", n)
+    mean = equal(total(times(P[i], a[i]), i), x)
+    one, positive_ones = equal(total(P[i], i), 1), forall(i, at_most(0, P[i]))
+    shown = r"\mathbb{E}_{P}[a] = x"
+    for premises in (both(one, positive_ones), both(positive_ones, equal(1, total(P[i], i)))):
+        assert printed(implies(premises, mean)).endswith(shown)
+    assert latex(Converter().formula(mean), drawn=True) == shown
+    assert printed(implies(one, implies(forall(i, less(0, P[i])), mean))).endswith(shown)
+    lacking = (one, positive_ones, both(equal(total(P[i], i), 2), positive_ones),
+               both(one, forall(i, at_most(P[i], 0))), both(one, forall(i, at_most(0, a[i]))),
+               negation(both(one, positive_ones)))  # fmt: skip
+    for formula in (mean, *(implies(p, mean) for p in lacking), implies(mean, both(one, one))):
+        assert r"\mathbb{E}" not in printed(formula)

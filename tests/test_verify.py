@@ -380,3 +380,16 @@ def test_names_that_would_be_read_as_formulas() -> None:
         L.total(v[j] - number, j), L.total(v[j], j) - n * number
     ))).result.statement  # fmt: skip
     assert r"\sum_{s=0}^{n-1} (v_{s}-v_{t})" in shown  # with t it would be 0
+
+
+def test_a_mean_over_outcomes_is_one_by_the_hypotheses_of_the_claim() -> None:
+    i = L.index("i", d)
+    P, a = L.tensor("P", d), L.tensor("a", d)
+    law = (Given(L.equal(L.total(P[i], i), 1)), Given(L.forall(i, L.at_most(0, P[i]))))
+    bounded = Given(L.forall(i, L.at_most(a[i], x)))
+    mean = L.at_most(L.total(P[i] * a[i], i), x)
+    found = settle(claim(statement=mean, given=(*law, bounded))).result
+    assert found.statement == r"\mathbb{E}_{P}[a] \le x"
+    assert found.steps[-1].latex == found.statement
+    found = settle(claim(statement=mean, given=(law[0], bounded))).result
+    assert found.statement == r"\sum_{i=0}^{d-1} P_{i}\,a_{i} \le x"
