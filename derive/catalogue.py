@@ -12,7 +12,8 @@ import pkgutil
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
@@ -231,17 +232,24 @@ def is_file(pattern: str) -> bool:
     return pattern.endswith(".py")
 
 
-def select(claims: Sequence[Claim], patterns: Sequence[str]) -> tuple[Claim, ...]:
+def select(
+    claims: Sequence[Claim],
+    patterns: Sequence[str],
+    loading: Callable[[str], AbstractContextManager[Any]] = contextlib.nullcontext,
+) -> tuple[Claim, ...]:
     """The claims that are meant: ids, globs over ids, or Python files.  No pattern means all.
 
-    Claims keep the order of `claims`; those of files follow in the order of the files.
+    Claims keep the order of `claims`; those of files follow in the order of the files, each of
+    which is loaded within `loading`.
     """
     if not patterns:
         return tuple(claims)
     wanted = {c for p in patterns if not is_file(p) for c in _matching(claims, p)}
     files = {Path(p).resolve(): p for p in reversed(patterns) if is_file(p)}
     chosen = [c for c in claims if c.id in wanted]
-    chosen += [c for p in reversed(files.values()) for c in load_file(p)]
+    for path in reversed(files.values()):
+        with loading(path):
+            chosen += load_file(path)
     _refuse_duplicates(chosen, ", ".join(patterns))
     return tuple(chosen)
 

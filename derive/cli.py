@@ -536,11 +536,28 @@ def _only_files(patterns: Sequence[str]) -> bool:
     return bool(patterns) and all(map(is_file, patterns))
 
 
-def _chosen(patterns: Sequence[str]) -> tuple[Claim, ...]:
+def _chosen(patterns: Sequence[str], time_limit: float | None = None) -> tuple[Claim, ...]:
+    """The claims that are meant; the user's files are loaded within the time of a claim."""
+
+    @contextlib.contextmanager
+    def limited(path: str) -> Iterator[None]:
+        from derive import runner
+
+        try:
+            with runner.limited(time_limit):
+                yield
+        except runner.TimeUp:
+            raise InputError(
+                f"{path}: loading it ran over the time limit of {time_limit:g} s"
+            ) from None
+
+    def chosen(known: Sequence[Claim]) -> tuple[Claim, ...]:
+        return select(known, patterns, limited)
+
     try:
-        claims = select(() if _only_files(patterns) else all_claims(patterns), patterns)
+        claims = chosen(() if _only_files(patterns) else all_claims(patterns))
     except NoMatch:  # the message names the nearest of all claims
-        claims = select(all_claims(), patterns)
+        claims = chosen(all_claims())
     if not claims:
         raise InputError("there are no claims")
     return claims
@@ -559,7 +576,7 @@ def _settled(
     # twins multiply small matrices, for which the threads of a BLAS cost more than they save
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if any(map(is_file, patterns)):
-        return _results(_chosen(patterns), store=kept, **options)
+        return _results(_chosen(patterns, options.get("time_limit")), store=kept, **options)
     if kept is None:
         kept = store.open_store(fresh=fresh)
     asked = [name for name in kept.entries if not patterns or matches(name, patterns)]

@@ -307,7 +307,7 @@ class _Done:
     seconds: float = 0.0
 
 
-class _TimeUp(BaseException):
+class TimeUp(BaseException):
     """Not an `Exception`, so that a proof script that catches those does not catch it."""
 
 
@@ -439,9 +439,9 @@ def _here(task: _Task) -> _Done:
     start = time.perf_counter()
     value, why, over_time = None, "", False
     try:
-        with contextlib.redirect_stdout(sys.stderr), _limited(task.limit):
+        with contextlib.redirect_stdout(sys.stderr), limited(task.limit):
             value = task.work()
-    except _TimeUp:
+    except TimeUp:
         why, over_time = _over(task), True
     except (Exception, SystemExit) as error:
         why = f"raised {described(error)}"
@@ -454,14 +454,14 @@ def _over(task: _Task) -> str:
 
 
 @contextlib.contextmanager
-def _limited(seconds: float | None) -> Iterator[None]:
-    """Raise `_TimeUp` after so many seconds, and again should the first one get lost."""
+def limited(seconds: float | None) -> Iterator[None]:
+    """Raise `TimeUp` after so many seconds, and again should the first one get lost."""
     if seconds is None:
         yield
         return
 
     def ring(*_: Any) -> None:
-        raise _TimeUp
+        raise TimeUp
 
     before = signal.signal(signal.SIGALRM, ring)
     try:

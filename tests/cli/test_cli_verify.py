@@ -203,6 +203,25 @@ def test_time_limit_is_the_reason(tmp_path, capsys):
     )
 
 
+def test_time_limit_holds_for_loading_a_file(tmp_path, capsys):
+    stubborn = """\
+CLAIMS = ()
+while True:
+    try:
+        while True:
+            pass
+    except BaseException as lost:
+        if CLAIMS:
+            raise
+        CLAIMS = (lost,)
+"""
+    path = samples.write(tmp_path, stubborn)
+    assert main(["verify", path, "--time-limit", "0.25"]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == f"derive: {path}: loading it ran over the time limit of 0.25 s\n"
+
+
 def test_time_limit_holds_for_twins(tmp_path, capsys):
     text = samples.DISAGREEING.replace(
         "    return [agree(2", "    time.sleep(60)\n    return [agree(2"
