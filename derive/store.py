@@ -8,7 +8,9 @@ and without it counts as none.
 
 The file belongs to one state of the program: its name is a digest of all source files of the
 package and of the versions of Python and SymPy.  ``DERIVE_STORE`` names another folder; "off"
-keeps nothing.
+keeps nothing.  An installed package holds such a file itself, which was written when it was built
+(`derive.building`); it is used until the user's folder has one of the same name, and it is
+trusted as the sources beside it are.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from typing import Any, Final
 from derive import sealed
 
 _SUFFIX: Final = ".proofs"
+#: What the build of the package has put there (`derive.building`).
+BUILT: Final = Path(__file__).resolve().parent / "proofs"
 
 
 @dataclass(frozen=True, order=True)
@@ -101,7 +105,10 @@ def open_store(*, fresh: bool = False, suffix: str = _SUFFIX, also: bytes = b"")
     where = folder()
     if where is None:
         return Store(None, {})
-    store = read(where / f"{_state(also)}{suffix}")
+    path = where / f"{_state(also)}{suffix}"
+    store = read(path)
+    if not store.entries:
+        store = _built(path)
     if fresh:
         store.put_aside()
     return store
@@ -111,6 +118,15 @@ def read(path: Path) -> Store:
     """What a file holds; nothing if there is no file with the seal."""
     contents = sealed.read(path)
     return Store(path, {}) if contents is None else _contents(path, contents)
+
+
+def _built(path: Path) -> Store:
+    """What the package itself holds under the name of a file, which nobody has sealed."""
+    try:
+        contents = (BUILT / path.name).read_bytes()
+    except OSError:
+        return Store(path, {})
+    return _contents(path, contents)
 
 
 def _contents(path: Path, contents: bytes) -> Store:

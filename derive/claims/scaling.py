@@ -240,7 +240,7 @@ def by_sampling(
     from numeric import independent_dot_moments, sample_dot_products, sample_moments
 
     exact = independent_dot_moments(mean_q, cov_q, mean_k, cov_k)
-    values = sample_dot_products(rng, 20_000, mean_q, cov_q, mean_k, cov_k) / divisor
+    values = sample_dot_products(rng, 10_000, mean_q, cov_q, mean_k, cov_k) / divisor
     got = sample_moments(values)
     wanted = exact.variance / divisor**2 if variance is None else variance
     return [
@@ -678,7 +678,7 @@ def twin_correlated(rng: np.random.Generator) -> list[Trial]:
 
     out = []
     for width, correlation in ((3, 0.6), (5, -0.8), (4, 1.0)):
-        queries, noise = rng.standard_normal((2, 20_000, width))
+        queries, noise = rng.standard_normal((2, 10_000, width))
         keys = correlation * queries + (1 - correlation**2) ** 0.5 * noise
         got = sample_moments((queries * keys).sum(axis=-1) / width**0.5)
         mean, spread = correlation * width**0.5, 1 + correlation**2
@@ -756,7 +756,7 @@ def prove_initialisation(p: Prover) -> Theorem:
 def twin_initialisation(rng: np.random.Generator) -> list[Trial]:
     out = []
     for width, columns in ((5, 3), (2, 4), (1, 1)):
-        token, scale, draws = rng.standard_normal(width), 0.7, 40_000
+        token, scale, draws = rng.standard_normal(width), 0.7, 20_000
         weights = scale * rng.standard_normal((draws, width, columns))
         queries = np.einsum("a,nac->nc", token, weights)
         products = queries[:, :, None] * queries[:, None, :]
@@ -1106,10 +1106,10 @@ def twin_chebyshev(rng: np.random.Generator) -> list[Trial]:
     out = []
     for width in (1, 3, 16):
         zero, eye = np.zeros(width), np.eye(width)
-        values = sample_dot_products(rng, 20_000, zero, eye, zero, eye) / width**0.5
+        values = sample_dot_products(rng, 10_000, zero, eye, zero, eye) / width**0.5
         for level in (1.0, 1.5, 2.0, 4.0):
             share = np.mean(np.abs(values) >= level)
-            out.append(no_more(share, level**-2 + 5 * (0.25 / 20_000) ** 0.5, f"t={level}"))
+            out.append(no_more(share, level**-2 + 5 * (0.25 / 10_000) ** 0.5, f"t={level}"))
     signs = np.array([1, -1])
     out.append(agree(np.mean(np.abs(signs * 1.0) >= 1.0), 1.0, "attained by signs, d_k=1, t=1"))
     return out
