@@ -235,8 +235,9 @@ def _rows(
     """Numbered lines; a line that goes on where the one before ended does not repeat its left, and
     none repeats a matrix form.
 
-    What is supposed goes on nowhere, and nothing goes on from a number: ``m = 1`` and ``1 < m``
-    are no chain.
+    A line with a reason in words does not name its rule if that is the one of most lines.  What is
+    supposed goes on nowhere, and nothing goes on from a number: ``m = 1`` and ``1 < m`` are no
+    chain.
     """
     rows: list[Row] = []
     in_matrices = {"", *told}
@@ -248,10 +249,14 @@ def _rows(
         matrix = "" if step.matrix in in_matrices else step.matrix
         in_matrices.add(matrix)
         tag = f"{prefix}{place}"
-        rows.append(Row(tag, step.latex, shown, step.rule, step.reason, matrix))
+        rule = "" if step.rule == _UNNAMED and step.reason else step.rule
+        rows.append(Row(tag, step.latex, shown, rule, step.reason, matrix))
         right = "" if chain is None or _NUMBER.fullmatch(chain[2]) else chain[2]
     return [Rows(label, tuple(rows))] if rows else []
 
+
+_UNNAMED: Final = "linear-combination"
+"""The rule of most lines: their reason in words says more."""
 
 _NUMBER: Final = re.compile(r"-?\s*(?:\d+|\\frac\{\d+\}\{\d+\})")
 

@@ -32,8 +32,8 @@ _PARTS: Final = (
         mark(
             "Each line holds for all values of its letters that meet the hypotheses and what was "
             "supposed above it. At its right stand the rule of the proof checker that gives the "
-            "line and the reason in words. The checker is a separate program that reads the "
-            "logged steps and accepts or refuses each of them."
+            "line, if it is not `linear-combination`, and the reason in words. The checker is a "
+            "separate program that reads the logged steps and accepts or refuses each of them."
         ),
     ),
     (

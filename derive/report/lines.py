@@ -87,7 +87,7 @@ def line(
         else mathml.displayed(part.latex)
         for part in parts
     ]
-    markup = "".join(text for text, _ in found)
+    markup = mathml.shortened("".join(text for text, _ in found))
     wide = any(wide for _, wide in found)
     return Line(latex, tuple(parts), name, indented, markup, wide, folded)
 

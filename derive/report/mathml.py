@@ -99,6 +99,36 @@ def inline(latex: str) -> str:
     return _math(first, broken, first=True) + "".join(_math(part, broken) for part in others)
 
 
+def shortened(markup: str) -> str:
+    """The markup without the end tags that the next one implies, and with texts joined.
+
+    An HTML parser that meets the end of an element inside MathML ends all that is open in it, too:
+    `</mi></msub></math>` is `</math>`.  Of elements with one name it ends the innermost.
+    """
+    return _ENDS.sub(_implying, markup.replace("</mtext><mtext>", ""))
+
+
+_END: Final = "</m[a-z]+>"
+_ENDS: Final = re.compile(f"(?:{_END}){{2,}}")
+
+
+def _implying(found: re.Match[str]) -> str:
+    return _last_ends(found[0])
+
+
+@cache
+def _last_ends(run: str) -> str:
+    """The fewest of these end tags that end the same elements."""
+    kept: list[str] = []
+    open_: list[str] = []
+    for end in re.findall(_END, run):
+        if end in open_:
+            kept.append(open_[-1])
+            open_ = []
+        open_.append(end)
+    return "".join([*kept, open_[-1]])
+
+
 # -- where lines may end -----------------------------------------------------------------------
 
 
@@ -277,7 +307,7 @@ def _markup(element: Element) -> str:
         base, *scripts = element
         children = _markup(base) + "".join(_joined(s) or _script(s) for s in scripts)
     else:
-        children = "".join(map(_markup, element))
+        children = "".join(map(_markup, _without_row(element)))
     if element.tag == "mrow" and len(element) == 1 and not element.attrib:
         return children
     text = unescape(element.text or "")
@@ -293,6 +323,12 @@ def _markup(element: Element) -> str:
     if tag == "mspace":
         return "" if attributes.endswith(_THIN_SPACE) else f"<mspace{attributes} />"
     return f"<{tag}{attributes}>{escape(text, quote=False)}{children}</{tag}>"
+
+
+def _without_row(element: Element) -> Element:
+    """What the element holds: a root and a cell are rows by themselves."""
+    row = element[0] if element.tag in {"msqrt", "mtd"} and len(element) == 1 else element
+    return row if row.tag == "mrow" and not row.attrib else element
 
 
 _SCRIPTED: Final = frozenset({"msub", "msup", "msubsup", "munder", "mover", "munderover"})

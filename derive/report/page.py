@@ -527,10 +527,14 @@ def _bars(block: Bars) -> str:
 def _axioms(axioms: Iterable[Note]) -> str:
     rows = "\n".join(
         f"<dt id={_axiom_key(note)}>{_code(note.code)}"
-        f"<dd>{mathml.inline(note.latex) if note.latex else ''} <p>{_text(note.text)}"
+        f"<dd>{_math(note.latex) if note.latex else ''} <p>{_text(note.text)}"
         for note in sorted(axioms, key=lambda note: note.code)
     )
     return _section("axioms", say(AXIOMS), [f"<dl>{rows}</dl>"]) if rows else ""
+
+
+def _math(latex: str) -> str:
+    return mathml.shortened(mathml.inline(latex))
 
 
 def _axiom_key(note: Note) -> str:
@@ -548,7 +552,7 @@ def _text(text: str) -> str:
         shown = _span(span, part)
         out.append(shown)
         after_formula = shown.endswith("</math>")
-    return "".join(out)
+    return mathml.shortened("".join(out))
 
 
 _CLOSING: Final = re.compile("[.,;:!?)\\]”’，。；：！？、）]+")
@@ -589,7 +593,9 @@ def _run(run: RunDetails) -> str:
     settings = "".join(f"<dt>{escape(say(name))}<dd>{_code(value)}" for name, value in run.settings)
     logs: dict[str, str] = {}
     for log in run.logs:
-        logs[log.code] = logs.get(log.code, "") + f"<br>{escape(say(log.kind))} {log.digest}"
+        logs[log.code] = (
+            logs.get(log.code, "") + f"<br>{escape(say(log.kind))} {log.digest[:_DIGITS]}"
+        )
     rows = "\n".join(
         f"<tr><th scope=row>{escape(t.code)}<td>{t.symbolic:.2f}<td>{t.numeric:.2f}"
         f"<td>{logs.get(t.code, '').removeprefix('<br>')}"
@@ -608,8 +614,11 @@ def _expected(run: RunDetails) -> int:
 
 _SETTINGS_BYTES: Final = 400
 _RUN_COLUMNS: Final = (
-    mark("Claim"), mark("Symbolic, s"), mark("Numeric, s"), mark("SHA-256 of its proof logs"),
+    mark("Claim"), mark("Symbolic, s"), mark("Numeric, s"),
+    mark("SHA-256 of its proof logs, the first 32 digits"),
 )  # fmt: skip
+_DIGITS: Final = 32
+"""Enough to tell any two logs apart; the LaTeX has all 64."""
 
 
 def _heads(*names: str) -> str:

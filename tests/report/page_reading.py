@@ -19,6 +19,29 @@ OPTIONAL_END = frozenset(
 VOID = frozenset(["meta", "input", "br"])
 
 
+def completed(source: str) -> str:
+    """The source with every end tag inside MathML that an HTML parser takes for granted.
+
+    Where one ends an element, the elements that are open in it end, too.
+    """
+    found: list[str] = []
+    within: list[str] = []
+    for part in re.split("(<[^<>]*>)", source):
+        tag = re.match("<(/?)([a-z]+)", part)
+        if tag is None or tag[2] not in FOREIGN or part.endswith("/>"):
+            found.append(part)
+        elif not tag[1]:
+            within.append(tag[2])
+            found.append(part)
+        else:
+            assert tag[2] in within, f"{part} ends nothing"
+            while within:
+                found.append(f"</{within[-1]}>")
+                if within.pop() == tag[2]:
+                    break
+    return "".join(found)
+
+
 class Outline(HTMLParser):
     """The ids, link targets and attributes of a page; refuses end tags that fit no start."""
 
@@ -28,7 +51,7 @@ class Outline(HTMLParser):
         self.targets: list[str] = []
         self.loaded: list[str] = []
         self.open: list[str] = []
-        self.feed(source)
+        self.feed(completed(source))
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

@@ -16,7 +16,7 @@ import report_samples as samples
 from test_breaking import AROUND, random_formula
 
 from derive.messages import LANGUAGES, say, speaking
-from derive.report import lines, write_report
+from derive.report import lines, mathml, write_report
 from derive.report.words import TITLE
 from derive.result import HypothesisView, Result, StepView, Verdict
 
@@ -231,6 +231,24 @@ def test_without_script_all_can_be_read(browser: Any, path: Path) -> None:
         details.locator("summary").click()
         assert details.locator("li").first.is_visible()
         assert page.locator("article math").first.is_visible()
+
+
+def test_end_tags_that_are_left_out_change_nothing(browser: Any, path: Path) -> None:
+    rng = random.Random(5)
+    whole = [mathml.displayed(random_formula(rng, AROUND))[0] for _ in range(40)]
+    pairs = [(markup.replace("</mtext><mtext>", ""), mathml.shortened(markup)) for markup in whole]
+    assert all(len(short) < len(markup) for markup, short in pairs)
+    parse = """(pairs) => pairs.filter((pair) => {
+        const [whole, short] = pair.map((markup) => {
+            const line = document.createElement('p');
+            line.innerHTML = markup;
+            return line;
+        });
+        return !whole.isEqualNode(short) || !short.querySelector('math');
+    })"""
+    with opened(browser, path) as page:
+        assert page.evaluate(parse, pairs) == []
+        assert page.evaluate(parse, [("<math><mi>x</math>", "<math><mn>x</math>")]) != []
 
 
 def test_without_script_every_formula_is_mathml(browser: Any, tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from page_reading import completed
 from test_breaking import AROUND, random_formula
 
 from derive.report import MathSyntax
-from derive.report.mathml import NARROW_EM, displayed, inline, is_narrow
+from derive.report.mathml import NARROW_EM, displayed, inline, is_narrow, shortened
 from derive.report.pieces import width
 from derive.report.reading import read
 
@@ -116,6 +117,33 @@ def test_brackets_that_stand_in_different_lines_are_signs() -> None:
 def test_markup(latex: str, markup: str) -> None:
     assert displayed(latex) == (f"<math>{markup}</math>", False)
     assert inline(latex) == f"<math>{markup}</math>"
+
+
+@seeded
+@given(FORMULAS)
+def test_an_html_parser_reads_the_same_without_the_end_tags_that_others_imply(latex: str) -> None:
+    markup, _ = displayed(latex)
+    short = shortened(markup)
+    assert completed(short) == markup.replace("</mtext><mtext>", "")
+    assert not re.search("</mi></m(?!i)", short)
+
+
+@pytest.mark.parametrize(
+    ("markup", "short"),
+    [
+        ("<math><mi>x</mi></math><math><mn>1</mn></math>", "<math><mi>x</math><math><mn>1</math>"),
+        (
+            "<msup><mrow><msup><mi>x</mi><mrow><mi>y</mi></mrow></msup></mrow><mn>2</mn></msup>",
+            "<msup><mrow><msup><mi>x</mi><mrow><mi>y</msup></mrow><mn>2</msup>",
+        ),
+        (
+            "<msup><mi>x</mi><msup><mi>y</mi><mn>2</mn></msup></msup>",
+            "<msup><mi>x</mi><msup><mi>y</mi><mn>2</msup></msup>",
+        ),
+    ],
+)
+def test_of_two_ends_of_one_name_both_stay(markup: str, short: str) -> None:
+    assert shortened(markup) == short
 
 
 def long_sum(terms: int) -> str:

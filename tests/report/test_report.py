@@ -247,7 +247,7 @@ def test_the_guide_explains_the_rules_and_signs_that_occur(tmp_path: Path) -> No
     guide = guide[: guide.index(r"\topic{")]
     assert r"\term{\code{leibniz}}{From $a$ = $b$ and $p$($a$): $p$($b$);" in guide
     assert r"\term{$h \mid d$}" in guide
-    assert "linear" not in guide
+    assert r"\term{\code{linear" not in guide
     assert r"\delta" not in guide
     assert r"\guide" not in text_of([], tmp_path).split(r"\begin{document}")[1]
 
