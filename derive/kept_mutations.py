@@ -38,7 +38,9 @@ def _numbers(seed: int) -> bytes:
     return digest.digest()
 
 
-def keep(kept: Store, views: Mapping[str, Sequence[MutationView]], settled: dict[str, Any]) -> None:
+def keep(
+    kept: Store, views: Mapping[str, Sequence[MutationView]], settled: Mapping[str, Any]
+) -> None:
     """Keep the views of these claims, with the logs of what was settled by id of the mutation."""
     for name, made in views.items():
         ids = [f"{name}-mutation-{k}" for k in range(1, len(made) + 1)]

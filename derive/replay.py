@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _END: Final = object()
 #: A checker more pays for its start if there are the logs of so many more claims.
-_WORTH_A_CHECKER: Final = 20
+_WORTH_A_CHECKER: Final = 100
 
 
 def checkers_for(claims: int, jobs: int) -> int:

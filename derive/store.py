@@ -19,7 +19,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -52,7 +52,7 @@ class Store:
     def __init__(
         self,
         path: Path | None,
-        entries: dict[str, Any],
+        entries: Mapping[str, Any],
         modules: Iterable[Module] = (),
         *,
         complete: bool = False,
@@ -61,7 +61,7 @@ class Store:
         self.entries = entries
         self.modules = tuple(modules)
         self.complete = complete
-        self._others: dict[str, Any] = {}
+        self._others: Mapping[str, Any] = {}
         self._new: dict[str, Any] = {}
         self._changed = False
 
@@ -88,13 +88,40 @@ class Store:
             sealed.write(self.path, "\n".join(self._lines()).encode())
 
     def _lines(self) -> Iterable[str]:
-        """The modules; then for each claim a line about it, and its logs on a line each."""
+        """What there is; then for each claim a line about it, and its logs on a line each."""
         modules = [[m.order, m.name, m.topic, m.claims] for m in self.modules]
-        yield json.dumps({"complete": self.complete, "modules": modules})
-        for name, entry in self.entries.items():
-            about = {k: v for k, v in entry.items() if k != "logs"}
-            yield json.dumps({"id": name, **about})
+        logs = [[name, len(entry["logs"])] for name, entry in self.entries.items()]
+        yield json.dumps({"complete": self.complete, "modules": modules, "logs": logs})
+        for entry in self.entries.values():
+            yield json.dumps({k: v for k, v in entry.items() if k != "logs"})
             yield from entry["logs"]
+
+
+class _Entries(Mapping[str, Any]):
+    """The entries of a file, each taken out of its lines when it is asked for."""
+
+    def __init__(self, logs: Iterable[tuple[str, int]], lines: Sequence[bytes]) -> None:
+        self._lines = lines
+        self._places: dict[str, slice] = {}
+        self._found: dict[str, Any] = {}
+        start = 0
+        for name, count in logs:
+            self._places[name] = slice(start, start + count + 1)
+            start += count + 1
+
+    def __getitem__(self, name: str) -> Any:
+        found = self._found.get(name)
+        if found is None:
+            about, *logs = self._lines[self._places[name]]
+            found = {**json.loads(about), "logs": [log.decode() for log in logs]}
+            self._found[name] = found
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 def open_store(*, fresh: bool = False, suffix: str = _SUFFIX, also: bytes = b"") -> Store:
@@ -130,16 +157,12 @@ def _built(path: Path) -> Store:
 
 
 def _contents(path: Path, contents: bytes) -> Store:
-    lines = iter(contents.decode().split("\n"))
-    head, entries = json.loads(next(lines)), {}
+    first, *lines = contents.split(b"\n")
+    head = json.loads(first)
     modules = [
         Module(order, name, topic, tuple(claims)) for order, name, topic, claims in head["modules"]
     ]
-    for line in lines:
-        about = json.loads(line)
-        name = about.pop("id")
-        entries[name] = {**about, "logs": [next(lines) for _ in about["kinds"]]}
-    return Store(path, entries, modules, complete=head["complete"])
+    return Store(path, _Entries(head["logs"], lines), modules, complete=head["complete"])
 
 
 def folder() -> Path | None:

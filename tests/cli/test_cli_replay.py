@@ -255,7 +255,7 @@ def test_a_checker_that_ends_leaves_the_others_alone(claims):
 
 
 @pytest.mark.parametrize(
-    ("claims", "jobs", "count"), [(0, 4, 1), (39, 4, 1), (40, 4, 2), (400, 2, 2), (400, 1, 1)]
+    ("claims", "jobs", "count"), [(0, 4, 1), (199, 4, 1), (200, 4, 2), (2000, 2, 2), (2000, 1, 1)]
 )
 def test_checkers_are_started_where_they_pay(claims, jobs, count):
     assert replay.checkers_for(claims, jobs) == count
