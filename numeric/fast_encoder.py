@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +25,7 @@ from numeric.multi_head import concat_heads, split_heads
 from numeric.weights import FeedForwardWeights, MultiHeadWeights
 
 #: So many numbers stay in the cache between the passes over them.
-_CACHED = 1 << 16
+_CACHED = 1 << 17
 #: Sequences go backward together up to so many rows, which are enough for fast products.
 _SPAN = 1024
 
@@ -36,7 +35,8 @@ class FastEncoderLayer:
 
     Works in the precision of the weights, which must not change as long as it is used.  The arrays
     that `forward` and `backward` return belong to the layer and are written over by its next call;
-    `backward` belongs to the last `forward`, and may be repeated.
+    `backward` belongs to the last `forward`; repeated, it runs that again, as its gradient of x
+    stands where something was kept.
     """
 
     def __init__(self, weights: EncoderLayerWeights, *, epsilon: float = 1e-5) -> None:
@@ -45,7 +45,7 @@ class FastEncoderLayer:
         self._attention, self._network, *norms = _plain_parts(weights)
         self._epsilon = epsilon
         self._largest = 0, 0
-        self._has_run = False
+        self._has_run = self._is_used_up = False
         self._norms = [(_repeated(norm.gamma), _repeated(norm.beta)) for norm in norms]
         self._pack(self._attention)
 
@@ -98,20 +98,19 @@ class FastEncoderLayer:
         second = self._array("second", rows, d)
         self._prepare_exponentials()
         for span in self._spans():
-            x, first = self._x[span], self._array("first", *self._x[span].shape)
+            x, first = self._x[span], self._array("between", *self._x[span].shape)
             self._attend(span, self._normed[0][span])
             self._add_and_norm(span, 0, x, self._b_o, first)
             self._network_forward(first, self._hidden[span], self._normed[1][span])
             self._add_and_norm(span, 1, first, self._b_2, second[span])
-        self._has_run = True
+        self._has_run, self._is_used_up = True, False
         return second.reshape(self._shape)
 
-    def _spans(self) -> Iterator[slice]:
+    def _spans(self) -> list[slice]:
         """Rows of some whole sequences at a time; one span at least."""
         n, rows = self._shape[-2], len(self._x)
         step = n * max(1, _SPAN // n)
-        for start in range(0, max(rows, 1), step):
-            yield slice(start, min(start + step, rows))
+        return [slice(start, min(start + step, rows)) for start in range(0, max(rows, 1), step)]
 
     def _prepare_exponentials(self) -> None:
         """Places for them, for no more heads than need the room of everything else that is kept."""
@@ -126,7 +125,7 @@ class FastEncoderLayer:
         """out = attention of the rows of a span, without the last bias."""
         qkv, heads = self._qkv[span], self._heads[span]
         np.matmul(self._x[span], self._w_qkv, out=qkv)
-        for block in _chunks(qkv):
+        for (block,) in _chunks(qkv):
             block += self._b_qkv[: len(block)]
         n, h = self._shape[-2], self._attention.h
         totals = self._array("totals", len(qkv) // n * h, n)
@@ -148,28 +147,28 @@ class FastEncoderLayer:
 
     def _each_head(
         self, span: slice, qkv: Array, heads: Array
-    ) -> Iterator[tuple[int, tuple[Array, Array, Array], Array]]:
+    ) -> Iterator[tuple[int, Array, Array]]:
         """Numbers of all heads in a span, views of their queries, keys, values and outputs."""
         n, h, d_k = self._shape[-2], self._attention.h, self._attention.d_k
-        parts = qkv.reshape(-1, n, 3, h, d_k)
-        outputs = heads.reshape(-1, n, h, d_k)
-        for b in range(len(parts)):
-            for i in range(h):
-                q, k, v = (parts[b, :, j, i] for j in range(3))
-                yield (span.start // n + b) * h + i, (q, k, v), outputs[b, :, i]
+        parts = qkv.reshape(-1, n, 3, h, d_k).transpose(0, 3, 2, 1, 4)
+        outputs = heads.reshape(-1, n, h, d_k).swapaxes(1, 2)
+        head = span.start // n * h
+        for sequence in zip(parts, outputs, strict=True):
+            for part, output in zip(*sequence, strict=True):
+                yield head, part, output
+                head += 1
 
     def _exponentials_of(self, head: int, q: Array, k: Array) -> Array:
         """Of the scores (m, n), one key per row; those of later heads than are kept have one
         place together."""
-        scores: Array = self._exponentials[min(head, self._kept)]
-        np.matmul(k, q.T, out=scores)
+        scores = np.matmul(k, q.T, out=self._array("scores", len(k), len(q)))
         if self._mask is not None:
             mask = self._mask_of(*divmod(head, self._attention.h))
             scores[...] = apply_mask(scores.T, mask).T
         if self._shifted[head]:
             scores -= _largest(scores)
         with np.errstate(over="ignore"):  # what is infinite is made again, with a shift
-            return np.exp(scores, out=scores)
+            return np.exp(scores, out=self._exponentials[min(head, self._kept)])
 
     def _mask_of(self, b: int, i: int) -> Array:
         """The mask (n, m) of head i in sequence b."""
@@ -187,7 +186,7 @@ class FastEncoderLayer:
 
     def _network_forward(self, x: Array, hidden: Array, out: Array) -> None:
         np.matmul(x, self._network.w_1, out=hidden)
-        for block in _chunks(hidden):
+        for (block,) in _chunks(hidden):
             block += self._b_1[: len(block)]
             np.maximum(block, self._zeros[: len(block)], out=block)
         np.matmul(hidden, self._network.w_2, out=out)
@@ -218,13 +217,16 @@ class FastEncoderLayer:
             raise RuntimeError("backward belongs to a forward pass; call forward first")
         cotangent = np.ascontiguousarray(cotangent, dtype=self._w_qkv.dtype)
         require_shape("cotangent", cotangent, {}, leading=self._shape)
-        rows, d = self._x.shape
-        gradient = self._array("gradient", rows, d)
+        if self._is_used_up:
+            cotangent = cotangent.copy()  # it may be what was returned the last time
+            self.forward(self._x.reshape(self._shape), mask=self._mask)
+        self._is_used_up = True
+        cotangent, gradient = cotangent.reshape(self._x.shape), self._normed[1]
         self._sums: dict[str, Array] = {}
-        for span in self._spans():
-            through = self._array("through", *self._x[span].shape)
+        for span in reversed(self._spans()):  # the last ones may still be in the cache
+            through = self._array("between", *self._x[span].shape)
             out = gradient[span]
-            self._norm_backward(span, 1, cotangent.reshape(rows, d)[span], through)
+            self._norm_backward(span, 1, cotangent[span], through)
             self._network_backward(span, through, out)
             self._norm_backward(span, 0, out, through)
             self._attention_backward(span, through, out)
@@ -272,10 +274,9 @@ class FastEncoderLayer:
         for block, active in _chunks(grad_hidden, hidden):
             block *= active > 0
             grad_b_1 += block.sum(axis=0)
-        first = self._array("first", *out.shape)
-        for normed, y in _chunks(self._normed[0][span], first):
-            _affine(normed, *self._norms[0], y)
-        self._add_product("w_1", first, grad_hidden)
+        for normed, first in _chunks(self._normed[0][span], out):
+            _affine(normed, *self._norms[0], first)
+        self._add_product("w_1", out, grad_hidden)
         self._add("b_1", grad_b_1)
         np.matmul(grad_hidden, w.w_1.T, out=out)
         out += cotangent
@@ -299,7 +300,7 @@ class FastEncoderLayer:
         self._divide_by_totals(span, grad_heads)  # in place of the weights
         means = self._mean_gradients(grad_heads, self._heads[span])
         means = means.reshape(h, -1, n).swapaxes(0, 1).reshape(-1, n)
-        grad_scores = self._array("grad scores", n, n)
+        grad_scores = self._array("scores", n, n)
         forward = self._each_head(span, self._qkv[span], self._heads[span])
         backward = self._each_head(span, grad_qkv, grad_heads)
         for mean, (head, (q, k, v), _), (_, grads, grad_out) in zip(
@@ -308,10 +309,10 @@ class FastEncoderLayer:
             grad_q, grad_k, grad_v = grads
             is_kept = head < self._kept
             weights = self._exponentials[head] if is_kept else self._exponentials_of(head, q, k)
-            np.matmul(weights, grad_out, out=grad_v)
             np.matmul(v, grad_out.T, out=grad_scores)
             grad_scores -= mean
             grad_scores *= weights
+            np.matmul(weights, grad_out, out=grad_v)
             np.matmul(grad_scores, q, out=grad_k)
             np.matmul(grad_scores.T, k, out=grad_q)
 
@@ -347,7 +348,7 @@ def _are_tame(totals: Array) -> bool:
     """Whether sums of exponentials are so far inside the range of their precision that the scores
     need not be shifted: no term that counts has vanished, and products stay inside as well."""
     limit = math.sqrt(np.finfo(totals.dtype).max)
-    return bool(((totals > 1 / limit) & (totals < limit)).all())
+    return bool(totals.min() > 1 / limit and totals.max() < limit)  # False for nan, too
 
 
 def _largest(scores: Array) -> Array:
@@ -369,12 +370,11 @@ def _affine(normed: Array, gamma: Array, beta: Array, out: Array) -> None:
     out += beta[: len(normed)]
 
 
-def _chunks(*arrays: Array) -> Iterator[Any]:
+def _chunks(*arrays: Array) -> Iterator[list[Array]]:
     """A few rows of matrices at a time, of all of them as many as fit of the first."""
     step, rows = _rows(arrays[0].shape[1]), len(arrays[0])
     for start in range(0, rows, step):
-        parts = tuple(array[start : start + step] for array in arrays)
-        yield parts if len(parts) > 1 else parts[0]
+        yield [array[start : start + step] for array in arrays]
 
 
 def _rows(width: int) -> int:

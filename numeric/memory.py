@@ -61,7 +61,7 @@ class _Blocks:
 
     def take(self, size: int) -> Array:
         """So many bytes, from the beginning of a cache line on."""
-        if size > _BLOCK // 2:
+        if size > _PAGE:  # in a block it might not fit beside the last piece, whose rest is lost
             return _pages(size)[:size]
         with self._lock:
             if size > self._rest.size:

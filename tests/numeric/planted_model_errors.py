@@ -217,6 +217,22 @@ FAST = [
         "fast_encoder::test_it_is_the_plain_layer",
     ),
     Planted(
+        "a second backward pass reads the gradient of the first as normalised vectors",
+        "fast_encoder",
+        "backward",
+        "self._is_used_up = True",
+        "pass",
+        "fast_encoder::test_backward_is_that_of_the_last_forward_and_may_be_repeated",
+    ),
+    Planted(
+        "a cotangent that is written over before it is read",
+        "fast_encoder",
+        "backward",
+        "cotangent = cotangent.copy()",
+        "pass",
+        "fast_encoder::test_what_it_returned_may_be_handed_back_to_it",
+    ),
+    Planted(
         "the gradients of the queries' weights without the factor that these were packed with",
         "fast_encoder",
         "_unpacked",
