@@ -46,7 +46,7 @@ AT_LEAST = {
     "A27": 8,  # cross-attention, embedding or biases that are forgotten
     "A28": 3,  # the gradient that passes no norm; the norm in front of the sum
     "A29": 4,  # (I + J) g; 1 in every entry; the +1 forgotten; factors in the other order
-    "A30": 6,  # f(x) = -x; a lower bound of 1
+    "A30": 8,  # f(x) = -x; a lower bound of 1; one path more or less
     "A31": 9,  # the other form's backward pass; d - 1 for d; the mean term forgotten
     "A32": 2,  # along axis 0; gradients through other tokens
     "A33": 2,  # the branch differentiated at x
@@ -60,7 +60,7 @@ AT_LEAST = {
     "B06": 2,  # one softmax for all heads; the weights of one head for all
     "B07": 3,  # reshaped at once; columns dealt out
     "B08": 2,  # square matrices, or any columns, taken for projections
-    "B10": 3,  # opposite is not the negative, and not the rest to 1
+    "B10": 6,  # opposite is not the negative, and not the rest to 1; more than two keys
     "B11": 3,  # one head of the old width; maps averaged
     "B13": 6,  # another axis, no division, dropout, masks after the softmax
     "B14": 2,  # the product in the other order; the first bias forgotten
@@ -82,7 +82,7 @@ AT_LEAST = {
     "B32": 2,  # a lift without ReLU; points that are no bits
     "B33": 1,  # an output that is not as wide as the input
     "B35": 3,  # a bias of 1; a variance that is halved
-    "B36": 3,  # twice the width, almost always enough; one unit less
+    "B36": 6,  # twice the width, almost always enough, or half of the time; one unit less
     "B37": 3,  # ReLU as one that loses nothing; the same slope taken twice
     "B38": 1,  # the threshold 1
     "B39": 5,  # gates on the wrong side; a first matrix that learns from zero

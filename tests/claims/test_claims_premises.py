@@ -160,6 +160,58 @@ def _relu(t: Term) -> Term:
     return T.fn("max", T.ZERO, t)
 
 
+def halves(b: Term) -> Term:
+    """2^-b"""
+    return T.product(b, T.num(Fraction(1, 2)))
+
+
+def rising(a: Term, b: Term) -> Term:
+    """The product of the (b + l + 1)/(2 (l + 1)) for l < a."""
+    place = T.add(T.bound(0), T.ONE)
+    factor = T.mul(T.add(T.lift(b, 1), place), T.inv(T.mul(T.num(2), place)))
+    return T.product(a, factor)
+
+
+def fair_units(a: Term, b: Term) -> Term:
+    """The number of ways to choose a of a + b, over 2^(a + b)."""
+    return T.mul(halves(b), rising(a, b))
+
+
+def fair_units_add_up(p: Prover, goal: Term) -> Theorem:
+    """The recursion for the closed form, unit by unit; for d = 0 there is one outcome only."""
+    a, b = T.var("a", "nat"), T.var("b", "nat")
+    one_more = lambda x: T.add(x, T.ONE)  # noqa: E731
+    once = p.cancel(one_more(a))
+
+    def unrolled(t: Term) -> Theorem:
+        """The product over l < n + 1 in terms of that over l < n."""
+        return infer("unroll", [], "prod", t.children[0].children[0], t.children[1])
+
+    def ratio(a: Term) -> Term:
+        return T.eq(
+            T.mul(one_more(b), rising(a, one_more(b))), T.mul(T.add(a, b, T.ONE), rising(a, b))
+        )
+
+    base = p.equal(*ratio(T.ZERO).children)
+    with p.supposing(ratio(a)) as known:
+        two = [unrolled(rising(one_more(a), x)) for x in (one_more(b), b)]
+        step = p.equal(*ratio(one_more(a)).children, *two, known, once)
+    ratios = p.induction(base, p.discharge(step, known), a)
+    (first, down, across, inner), total = goal.children[0].children, goal.children[1]
+    more = unrolled(halves(one_more(b)))
+    at_a = T.instantiate(down.children[-1], (a,))
+    at_b = T.instantiate(across.children[-1], (b,))
+    at_both = T.instantiate(T.instantiate(inner.children[-1], (a,)).children[-1], (b,))
+    wide, narrow = (unrolled(rising(one_more(a), x)) for x in (one_more(b), b))
+    laws = (
+        p.equal(*first.children),
+        p.for_all(p.equal(*at_a.children, unrolled(rising(one_more(a), T.ZERO)), once), a),
+        p.for_all(p.equal(*at_b.children, more), b),
+        p.for_all(p.equal(*at_both.children, more, wide, narrow, p.at(ratios, a), once), a, b),
+    )
+    return p.both(p.both(*laws), p.equal(*total.children))
+
+
 MODELS: Final = {
     "head-symmetries/equal-heads-stay-equal": Model(
         {"theta": by_layer(next_number), "eta": lambda l: T.neg(one_over(l))}, {"F": IDENTITY}
@@ -269,6 +321,18 @@ MODELS: Final = {
             "P": [Fraction(comb(4, k), 16) for k in range(5)],
             "A": [0, 1, 2, 3, 4],
             "I": [1, 1, 0, 0, 0],
+            "k": 3,
+        }
+    ),
+    "expansion/twice-the-width": Model({"d": 0, "p": fair_units}, proof=fair_units_add_up),
+    # of the paths through branches that pass nothing on, the one past all of them is I
+    "residual/paths": Model(
+        {
+            "d_model": 1,
+            "L": 1,
+            "J": zero,
+            "P": identity,
+            "R": lambda _, path, a, b: T.mul(T.delta(path, T.ZERO), T.delta(a, b)),
         }
     ),
     "expansion/separates": Model(),
