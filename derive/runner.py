@@ -92,7 +92,11 @@ def verify(
                 return
             tickets[place] = [checker.send(log) for log in texts(place, proof)]
 
-        work = [partial(_recalled if c.id in kept else _settled, c, kept.get(c.id)) for c in claims]
+        wary = store is None
+        work = [
+            partial(_recalled, c, kept[c.id]) if c.id in kept else partial(_settled, c, wary)
+            for c in claims
+        ]
         proving = [_Task(w, time_limit) for w in work]
         if time_limit is None:  # a twin does not depend on how long the proof took
             twins = [_twin_task(c, _Done(), seed, None) for c in claims]
@@ -158,11 +162,11 @@ def _together(
     return found[:count], found[count:]
 
 
-def _settled(claim: Claim, _: object) -> Settled:
+def _settled(claim: Claim, wary: bool) -> Settled:
     """The logs as text: that is how they travel between processes, to the checker and to a file."""
     from derive.verify import settle
 
-    found = settle(claim)
+    found = settle(claim, wary=wary)
     return replace(found, logs=tuple(map(json.dumps, found.logs)))
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import sympy as sp
 
-from derive import auto, counterexample, definitions, latex
+from derive import auto, contradictions, counterexample, definitions, latex
 from derive.claim import Added, Argument, Claim, Correction, Example, Given, Notation, Script
 from derive.convert import ConversionError, Converter
 from derive.kernel import terms as T
@@ -99,13 +99,17 @@ def chain(hypotheses: Sequence[Term], conclusion: Term) -> Term:
     return conclusion
 
 
-def settle(claim: Claim) -> Settled:
-    """Prove or refute a claim.  Errors in its material make it undecided, with the reason."""
+def settle(claim: Claim, *, wary: bool = True) -> Settled:
+    """Prove or refute a claim.  Errors in its material make it undecided, with the reason.
+
+    With `wary`, so do hypotheses that are found to contradict each other: those of our own claims
+    are known not to.
+    """
     start = time.perf_counter()
     if claim.statement is None:
         return Settled(_result(claim, Verdict.NOT_MATHEMATICAL, "", reason=claim.reason))
     try:
-        settled = _settle(claim)
+        settled = _settle(claim, wary)
     except (*_SEARCH_FAILED, Unsettled) as error:
         statement = _statement_latex(claim)
         reason = f"{type(error).__name__}: {error}" if not str(error) else str(error)
@@ -129,7 +133,7 @@ def recall(claim: Claim, entry: Any) -> Settled:
     except (*_SEARCH_FAILED, Unsettled, TypeError, KeyError, ValueError):
         fits = False
     if not fits:
-        return settle(claim)
+        return settle(claim, wary=False)
     result = replace(
         result, id=claim.id, title=claim.title, topic=claim.topic, source=claim.source,
         statement=work.latex(work.conclusion),
@@ -179,7 +183,7 @@ def _statement_latex(claim: Claim) -> str:
     return r"\text{(not understood)}"
 
 
-def _settle(claim: Claim) -> Settled:
+def _settle(claim: Claim, wary: bool) -> Settled:
     work = _read(claim)
     if claim.counterexample is not None:
         return _refuted(claim, work, claim.counterexample)
@@ -194,13 +198,31 @@ def _settle(claim: Claim) -> Settled:
             raise
         found = counterexample.find(work.goal(with_added=False))
         if found is None or claim.added:
+            if wary:
+                _refuse_contradictory(work, work.hypotheses)
             raise
         return _refuted_at(claim, work, *found)
     if not work.added:
+        if wary:  # those of a conditional claim have a witness
+            _refuse_contradictory(work, [h for h in work.hypotheses if h in proved.used])
         return _finish(claim, work, Verdict.PROVED, proved)
     if not any(h in proved.used for h in work.added):  # then the log must not mention them, either
-        return _settle(replace(claim, added=(), witness=None))
+        return _settle(replace(claim, added=(), witness=None), wary)
     return _conditional(claim, work, proved)
+
+
+def _refuse_contradictory(work: _Work, hypotheses: Sequence[Term]) -> None:
+    """Refuse hypotheses from which anything follows, as far as that is found."""
+    absurd = contradictions.found(hypotheses)
+    if absurd is not None:
+        stated = [h for h in hypotheses if h in absurd.hypotheses]
+        shown = ",  ".join(f"${work.latex(h)}$" for h in stated)
+        what = (
+            "this hypothesis cannot hold"
+            if len(stated) == 1
+            else "these hypotheses contradict each other"
+        )
+        raise Unsettled(f"{what}, so that anything follows: {shown}")
 
 
 def _early_counterexample(work: _Work) -> tuple[Values, list[Theorem]] | None:

@@ -393,3 +393,69 @@ def test_a_mean_over_outcomes_is_one_by_the_hypotheses_of_the_claim() -> None:
     assert found.steps[-1].latex == found.statement
     found = settle(claim(statement=mean, given=(law[0], bounded))).result
     assert found.statement == r"\sum_{i=0}^{d-1} P_{i}\,a_{i} \le x"
+
+
+# ------------------------------------------------------------------ contradictory hypotheses
+
+size = L.dim("n")
+at = L.index("i", size)
+entries = L.tensor("a", size)
+CONTRADICTORY = [
+    [L.less(x, 0), L.less(0, x)],
+    [L.less(x, y), L.less(y, x)],
+    [L.less(x**2, 0)],
+    [L.equal(x, 1), L.equal(x, 2)],
+    [L.equal(x, y), L.negation(L.equal(x, y))],
+    [L.equal(d, 0)],
+    [L.less(L.positive("u"), 0)],
+    [L.less(0, L.integer("k")), L.less(L.integer("k"), 1)],
+    [L.either(L.less(x, 0), L.less(1, x)), L.equal(x, sp.Rational(1, 2))],
+    [L.forall(at, L.less(0, entries[at])), L.equal(L.total(entries[at], at), 0)],
+    [L.forall(at, L.equal(entries[at], 1)), L.forall(at, L.equal(entries[at], 2))],
+    [L.equal(L.power(sp.exp(x), 1), 0)],
+]
+POSSIBLE = [
+    [L.less(x, 0), L.less(0, y)],
+    [L.at_most(x, 0), L.at_most(0, x)],
+    [L.equal(h * w, d), L.divides(h, d)],
+    [L.forall(at, L.at_most(0, entries[at])), L.equal(L.total(entries[at], at), 1)],
+    [L.forall(x, L.forall(at, L.at_most(x * entries[at], x**2 + entries[at] ** 2)))],
+    [L.implies(L.less(0, x), L.less(x, 0))],
+    [L.negation(L.equal(x, y))],
+]
+
+
+def from_all(*stated: Any) -> Any:
+    """A script that proves y = y + 0 and uses every hypothesis."""
+
+    def script(p: Prover) -> Theorem:
+        theorem = p.equal(y, y + sp.Integer(0))
+        for known in p.given:
+            theorem = infer("conjunct", [infer("conj", [theorem, known])], 0)
+        return theorem
+
+    return claim(statement=L.equal(y, y + 0), given=tuple(map(Given, stated)), proof=script)
+
+
+@pytest.mark.parametrize("stated", CONTRADICTORY)
+def test_contradictory_hypotheses_settle_nothing(stated: list[Any]) -> None:
+    result = settle(from_all(*stated)).result
+    assert result.verdict is Verdict.UNDECIDED
+    assert "so that anything follows: $" in result.reason
+    assert settle(from_all(*stated), wary=False).result.verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize("stated", POSSIBLE)
+def test_hypotheses_that_can_hold_are_not_taken_for_contradictory(stated: list[Any]) -> None:
+    assert settle(from_all(*stated)).result.verdict is Verdict.PROVED
+
+
+def test_contradictory_hypotheses_are_named_and_only_where_they_are_used() -> None:
+    given = tuple(map(Given, (L.less(y, 1), *CONTRADICTORY[0])))
+    found = settle(claim(statement=L.equal(x, y), given=given)).result
+    assert found.verdict is Verdict.UNDECIDED
+    assert found.reason == (
+        "these hypotheses contradict each other, so that anything follows: $x < 0$,  $0 < x$"
+    )
+    unused = settle(claim(statement=L.equal(x + y, y + x), given=given)).result
+    assert unused.verdict is Verdict.PROVED
