@@ -25,7 +25,7 @@ def claims(tmp_path):
 def settle_with(monkeypatch, change):
     """Let `settle` return what `change` makes of its results."""
     honest = derive.verify.settle
-    monkeypatch.setattr(derive.verify, "settle", lambda claim: change(honest(claim)))
+    monkeypatch.setattr(derive.verify, "settle", lambda claim, **how: change(honest(claim, **how)))
 
 
 def resigned(log, **changes):
