@@ -100,10 +100,14 @@ def _free(deep: Deep, s: Term | Head) -> Free:
 
 @dataclass(frozen=True)
 class Stated:
-    """Roots of a log that are stated together, and the symbols that are free in them."""
+    """Roots of a log that are stated together, and the symbols that are free in them.
+
+    Conditions under which the only root is well defined stand where they are needed.
+    """
 
     roots: Sequence[Term]
     frees: Sequence[Free]
+    conditions: Sequence[Term] = ()
 
 
 def _by_premise(formulas: Sequence[Node]) -> list[tuple[Node | None, list[Node]]]:
@@ -129,6 +133,20 @@ def _conjunction(formulas: Sequence[Node]) -> Node:
     return out
 
 
+def _guarded(conditions: Sequence[Node], claim: Node) -> Node:
+    """The claim, with each condition behind the premises that both have in common."""
+    inner = [p[2] for p in conditions if _behind_one(p, claim)]
+    rest = [p for p in conditions if not _behind_one(p, claim)]
+    if inner:
+        claim = node("FImp", claim[1], _guarded(inner, claim[2]))
+    return node("FDef", _conjunction(rest), claim) if rest else claim
+
+
+def _behind_one(p: Node, q: Node) -> bool:
+    """Whether both are implications, and have the first premise in common."""
+    return p[0] == q[0] == "FImp" and p[1] is q[1]
+
+
 class Log:
     """One proof log of the kernel, step by step."""
 
@@ -144,8 +162,7 @@ class Log:
         self.deep = Deep(Symbols()) if deep is None else deep
         self.symbols = self.deep.symbols
         self.kind = log["kind"]
-        self.statement = Stated([self.roots[0]], frees(self.deep, self.roots[:1]))
-        self.conditions = self._grouped(self.roots[1:])
+        self.statement, *self.conditions = self._stated()
 
     def _conclusion(self, k: int) -> Term:
         return self.terms[self.steps[k]["conclusion"]]
@@ -180,27 +197,36 @@ class Log:
         w.end()
         return w.text()
 
-    def _grouped(self, roots: Sequence[Term]) -> list[Stated]:
-        """What the conditions that are stated together need; under the same indices, as the range
-        of an index may be empty."""
+    def _stated(self) -> list[Stated]:
+        """The goal with its conditions, and the conditions that cannot be stated with it: those
+        under other indices, as the range of an index may be empty, and those beside values."""
+        goal, *conditions = self.roots
         groups: dict[tuple[Term | Head, ...], list[Term]] = {}
-        for root in roots:
-            indices = [f.symbol for f in frees(self.deep, [root]) if f.range == ("QNum", 4)]
-            groups.setdefault(tuple(indices), []).append(root)
-        return [Stated(group, frees(self.deep, group)) for group in groups.values()]
+        for root in conditions:
+            groups.setdefault(self._indices(root), []).append(root)
+        within = [] if self.values else groups.pop(self._indices(goal), [])
+        rest = [Stated(group, frees(self.deep, group)) for group in groups.values()]
+        return [Stated([goal], frees(self.deep, [goal, *within]), within), *rest]
+
+    def _indices(self, root: Term) -> tuple[Term | Head, ...]:
+        return tuple(f.symbol for f in frees(self.deep, [root]) if f.range == ("QNum", 4))
 
     def formula(self, stated: Stated) -> Node:
         """The conjunction of the roots, each premise once: p -> q, p -> r as p -> q and r."""
-        return _conjunction(list(map(self.deep, stated.roots)))
+        formula = _conjunction(list(map(self.deep, stated.roots)))
+        return _guarded([*map(self.deep, dict.fromkeys(stated.conditions))], formula)
 
     def encode(self, w: Writer) -> None:
         """Write the whole proof; its last step is the conjunction of what is stated."""
         for step in self.steps:
             self._step(w, step)
-        made = dict(zip(map(self.deep, self.roots), self._root_steps, strict=True))
+        made = {r: (self.deep(r), k) for r, k in zip(self.roots, self._root_steps, strict=True)}
         closed = []
         for stated in (self.statement, *self.conditions):
-            at = self._together(w, [(self.deep(r), made[self.deep(r)]) for r in stated.roots])
+            at = self._together(w, [made[r] for r in stated.roots])
+            if stated.conditions:
+                conditions = {r: made[r] for r in stated.conditions}
+                at = self._guard(w, [*conditions.values()], (self.deep(stated.roots[0]), at))
             if stated.frees:
                 names = [self.name(w, f) for f in reversed(stated.frees)]
                 at = w.step(_CODE["close"], [w.theorem(at), len(names), *names])
@@ -230,6 +256,27 @@ class Log:
         if len(parts) == 1:
             return parts[0]
         return w.step(_CODE["conj"], [len(parts), *map(w.theorem, parts)])
+
+    def _guard(
+        self, w: Writer, conditions: Sequence[tuple[Node, int]], claim: tuple[Node, int]
+    ) -> int:
+        """From theorems for the conditions and the claim, one for what `_guarded` makes of them."""
+        formula, at = claim
+        inner = [c for c in conditions if _behind_one(c[0], formula)]
+        rest = [c for c in conditions if not _behind_one(c[0], formula)]
+        if inner:
+            premise = formula[1]
+            assumed = w.step(_CODE["assume"], [premise])
+            *shown, last = (
+                (p[2], w.step(_CODE["modus-ponens"], [w.theorem(k), w.theorem(assumed)]))
+                for p, k in [*inner, claim]
+            )
+            at = self._guard(w, shown, last)
+            at = w.step(_CODE["discharge"], [w.theorem(at), premise])
+        if rest:
+            parts = [self._together(w, rest), at]
+            at = w.step(_CODE["conj"], [2, *map(w.theorem, parts)])
+        return at
 
     def _step(self, w: Writer, step: Any) -> None:
         rule, premises = step["rule"], step["premises"]

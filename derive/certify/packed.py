@@ -3,16 +3,15 @@
 Terms and formulas are written out, operation first. A large one that a log needs again is marked
 where it first stands, and is from then on its distance back among those marked. They are
 written apart from the numbers between them, which makes both shorter: the bytes are deflated (RFC
-1951), and four of them become five printable characters.
+1951), and nine of them become eleven printable characters.
 """
 
 from __future__ import annotations
 
-import base64
-import struct
 import zlib
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import repeat
 from typing import Final
 
 from derive.certify.deep import KINDS, ZERO, Node, Symbols, is_formula
@@ -40,11 +39,9 @@ _ATOM: Final = 46
 #: A term or formula with as many bytes is worth a mark.
 LARGE: Final = 12
 END: Final = 0
-#: base64's alphabet of 85 characters becomes the 85 after the quotation mark
-_CHARACTERS: Final = bytes.maketrans(
-    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~",
-    bytes(range(35, 120)),
-)
+#: the printable characters, with the space in place of the quotation mark
+_CHARACTERS: Final = [chr(33 + d) if d != 1 else " " for d in range(94)]
+_PAIRS: Final = [b + a for a in _CHARACTERS for b in _CHARACTERS]
 
 Part = int | Node
 
@@ -58,16 +55,24 @@ class Streams:
 
 
 def characters(*contents: bytes) -> str:
-    """The bytes deflated, with codes for each of the contents, as digits of base 85 from "#" on,
-    the least significant byte first."""
+    """The bytes deflated, with codes for each of the contents, as digits of base 94, the least
+    significant byte and the least significant digit first."""
     packer = zlib.compressobj(9, wbits=-15)
     packed = b"".join(
         packer.compress(each) + packer.flush(zlib.Z_SYNC_FLUSH) for each in contents[:-1]
     )
     packed += packer.compress(contents[-1]) + packer.flush()
-    packed += bytes(-len(packed) % 4)
-    words = struct.unpack(f"<{len(packed) // 4}I", packed)
-    return base64.b85encode(struct.pack(f">{len(words)}I", *words)).translate(_CHARACTERS).decode()
+    return "".join(map(_eleven, range(0, len(packed), 9), repeat(packed)))
+
+
+def _eleven(at: int, packed: bytes) -> str:
+    """The digits of nine bytes from a place on."""
+    n = int.from_bytes(packed[at : at + 9], "little")
+    pairs = []
+    for _ in range(5):
+        n, pair = divmod(n, 8836)
+        pairs.append(_PAIRS[pair])
+    return "".join(pairs) + _CHARACTERS[n]
 
 
 @cache

@@ -26,6 +26,10 @@ PARTS: Final = 2
 TOGETHER: Final = 80
 #: The limits of a sum or product over all indices of a range
 _RANGE: Final = re.compile(r"_\{(\w+)=0\}\^\{((?:[^{}]|\{[^{}]*\})*)-1\}")
+#: The same with the last one of the indices
+_LAST: Final = re.compile(r"_\{(\w+)=0\}\^(?:(\d)|\{(\d+)\})")
+#: Several sums over such indices
+_SUMS: Final = re.compile(r"(?:\\sum_\{\w+<(?:[^{}]|\{[^{}]*\})*\}){2,}")
 #: The characters of a text in one string; Coq has no stack for all of them at once.
 LINE: Final = 2000
 
@@ -133,20 +137,23 @@ def _has_means(log: Log) -> bool:
 
 
 def _name(claim: str, kind: str, k: int, used: set[str]) -> str:
-    tail = "" if kind == "proof" else f"_{kind}"
+    tail = {"proof": "", "counterexample": "_fails", "witness": "_holds"}[kind]
     return identifier(f"{claim.replace('/', '__')}{tail}" + (f"_{k}" if k > 1 else ""), used)
 
 
 def _comment(latex: str) -> str:
     """The LaTeX without what only makes space or is not needed, and what would end a comment.
 
-    A sum from 0 to n-1 is written as one over i<n.
+    A sum from 0 to n-1 is written as one over i<n, and sums over several such indices as one sum.
     """
     plain = re.sub(r" ?\\[,;:] ?|\\ +", " ", re.sub(r"\\(left|right)(?![a-z])", "", latex))
     plain = re.sub(r"\{\\(?:text|mathrm)(\{\w+\})\}", r"\1", plain)
     plain = re.sub(r"([_^])\{(\w)\}", r"\1\2", plain)
+    plain = _LAST.sub(lambda f: f"_{{{f[1]}<{int(f[2] or f[3]) + 1}}}", plain)
     plain = " ".join(_RANGE.sub(r"_{\1<\2}", plain).split())
-    plain = re.sub(r"(?<=[\w}]) (?=[=\\])|(?<=[=}]) (?=[\w(\\])", "", plain)
+    plain = re.sub(r"(?<=[\w}]) (?=[=\\])|(?<=[=}]) (?=[\w(\\])| (?=<)|(?<=<) ", "", plain)
+    plain = _SUMS.sub(lambda f: f[0].replace(r"}\sum_{", ","), plain)
+    plain = re.sub(r"\\D (?![a-zA-Z])", r"\\D", plain.replace("d_{model}", r"\D "))
     inner = plain.replace("(*", "( *").replace("*)", "* )").replace('"', "''")
     return "\n".join(wrapped(f"(** {inner} *)", r" |(?=\\)"))
 
@@ -194,7 +201,7 @@ def spec_source(project: Project) -> str:
 def logs_source(logs: str) -> str:
     lines = ";\n".join(f'"{logs[k : k + LINE]}"%blob' for k in range(0, len(logs), LINE))
     return f"""From Derive Require Import Prelude Text Run.
-Definition logs : list blob := [{lines}].
+Definition logs := Eval vm_compute in text_of [{lines}].
 Definition said := Eval vm_compute in replay logs.
 Eval vm_compute in shown said.
 """

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from derive.certify.deep import KINDS, Node, is_formula
 from derive.certify.encode import Free, Log, Stated
 from derive.certify.spec import (
+    FREE,
+    INDEX,
     Call,
+    Given,
     Printer,
     binders,
     identifier,
@@ -20,12 +23,14 @@ from derive.certify.spec import (
 )  # fmt: skip
 
 #: A definition has to make the statements shorter by as many characters.
-GAIN: Final = 60
+GAIN: Final = 10
 #: Of a definition: the words around its parameters and its body
 _AROUND: Final = 30
 #: A name, and what stands before a parameter in a call
 _NAME: Final = 8
-_LEAST: Final = 30
+_LEAST: Final = 24
+#: not by a definition: what is short, and a claim behind its premises
+_NEVER: Final = ("Lam", "Val", "FImp")
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,9 @@ class Shared:
     def __init__(self, logs: Sequence[Log], used: set[str]) -> None:
         self.definitions: dict[str, str] = {}
         self._needs: dict[str, list[str]] = {}
-        self._calls: dict[int, Call] = {}
+        #: by form the name of a definition, and which of what is given are its arguments
+        self._names: dict[int, tuple[str, list[int]]] = {}
+        self._keys: dict[tuple[Any, ...], int] = {}
         self._facts: dict[int, _Facts] = {}
         self._forms = {id(log): self._chosen(log) for log in logs}
         self._frees: dict[int, Free] = {}
@@ -61,7 +68,7 @@ class Shared:
         for form in self._forms[id(log)]:
             numbers = [log.symbols.of(f.symbol) for f in form.stated.frees]
             names = dict(zip(numbers, symbol_names(form.stated.frees), strict=True))
-            printer = Printer(names, self._calls)
+            printer = Printer(names, self.call)
             if form.values:
                 given = [(x, *v) for x, v in zip(numbers, form.values, strict=True)]
                 texts.append(printer.at_values(given, form.body))
@@ -99,60 +106,75 @@ class Shared:
 
     # ------------------------------------------------------------------ definitions
 
+    def call(self, n: Node) -> Call | None:
+        """The definition of a node, if there is one, with what it is called with."""
+        facts = self._of(n)
+        found = self._names.get(facts.form)
+        if found is None:
+            return None
+        name, places = found
+        return Call(name, [facts.given[k] for k in places])
+
     def _define(self, bodies: Sequence[Node], used: set[str]) -> None:
         """From the whole to the parts: what is printed in a definition is printed once."""
         times: dict[int, int] = {}
         order: dict[int, Node] = {}
         for body in bodies:
             self._visit(body, order)
-            times[id(body)] = times.get(id(body), 0) + 1
+            form = self._of(body).form
+            times[form] = times.get(form, 0) + 1
         chosen = []
-        for n in reversed(order.values()):
-            count = times[id(n)]
+        for form, n in reversed(order.items()):
+            count = times.get(form, 0)
             if count > 1 and self._worthwhile(n, count):
                 chosen.append(n)
                 count = 1
             for p in parts(n):
-                times[id(p)] = times.get(id(p), 0) + count
+                part = self._of(p).form
+                times[part] = times.get(part, 0) + count
         for n in reversed(chosen):
             self._write(n, used)
 
     def _visit(self, n: Node, order: dict[int, Node]) -> None:
-        if id(n) not in order:
+        form = self._of(n).form
+        if form not in order:
             for p in parts(n):
                 self._visit(p, order)
-            order[id(n)] = n
+            order[form] = n
 
     def _worthwhile(self, n: Node, count: int) -> bool:
         facts = self._of(n)
-        if facts.length < _LEAST or facts.random or facts.tensors or n[0] in ("Lam", "Val"):
+        if facts.length < _LEAST or facts.apart or facts.tensors or n[0] in _NEVER:
             return False
-        size = len(facts.free) + len(facts.numbers)
-        call = _NAME + 4 * size
-        gain = count * (facts.length - call) - facts.length - _AROUND - 4 * size
+        call = _NAME + 4 * len(facts.given)
+        gain = count * (facts.length - call) - facts.length - _AROUND - 4 * len(facts.given)
         return gain > GAIN
 
     def _write(self, n: Node, used: set[str]) -> None:
         facts = self._of(n)
-        numbers = sorted(facts.free, key=lambda x: self._frees[x].place)
+        numbers = sorted((x for of, x in facts.given if of == FREE), key=self._place)
         free = [self._frees[x] for x in numbers]
-        names = symbol_names(free)
-        printer = Printer(dict(zip(numbers, names, strict=True)), self._calls)
-        indices = sorted(facts.numbers, reverse=True)
+        names = dict(zip(numbers, symbol_names(free), strict=True))
+        printer = Printer(names, self.call)
+        indices = sorted((x for of, x in facts.given if of == INDEX), reverse=True)
         bound: tuple[str, ...] = ("_",) * (indices[0] + 1 if indices else 0)
         for k in indices:
             fresh = printer.fresh(bound, "i")
             bound = (*bound[: len(bound) - 1 - k], fresh, *bound[len(bound) - k :])
         text = printer.defined(n, bound)
-        name = identifier(_name(n, dict(zip(numbers, names, strict=True))), used)
+        name = identifier(_name(n, names), used)
         used.add(name)
-        head = [printer.parameters(free, names)] if free else []
+        head = [printer.parameters(free, [*names.values()])] if free else []
         if indices:
             head.append(f"({' '.join(bound[-1 - k] for k in indices)} : R)")
         self._needs[name] = list(printer.called)
-        self._calls[id(n)] = Call(n, name, numbers, indices)
+        order = [*((FREE, x) for x in numbers), *((INDEX, k) for k in indices)]
+        self._names[facts.form] = name, [facts.given.index(g) for g in order]
         lines = [*wrapped(f"Definition {' '.join([name, *head])} :="), *wrapped(f"{text}.")]
         self.definitions[name] = "\n ".join(lines)
+
+    def _place(self, x: int) -> tuple[Any, ...]:
+        return self._frees[x].place
 
     # ------------------------------------------------------------------ what is known of a node
 
@@ -163,26 +185,40 @@ class Shared:
         return found
 
     def _made(self, n: Node) -> _Facts:
-        op = n[0]
-        match op:
+        match n[0]:
             case "Free":
-                return _Facts(3, frozenset([n[1]]))
+                return self._leaf(3, (FREE, n[1]))
             case "HFree":
-                return _Facts(2, frozenset([n[1]]), random=n[2])
+                return _Facts(2, self._form(("head",)), ((FREE, n[1]),), apart=n[2])
             case "Bound":
-                return _Facts(2, numbers=frozenset([n[1]]))
+                return self._leaf(2, (INDEX, n[1]))
             case "HBound":
-                return _Facts(2, tensors=frozenset([n[1]]))
-        free, numbers, tensors, random = _NONE, _NONE, _NONE, op == "Exp_"
+                return _Facts(2, self._form(n), tensors=frozenset([n[1]]))
+        key: list[Any] = [n[0]]
+        given: dict[Given, int] = {}
+        tensors, apart = _NONE, n[0] in ("Exp_", "FDef")
         for c, depth in zip(n[1:], binders(n), strict=True):
-            if type(c) is tuple:
-                f = self._of(c)
-                free |= f.free
-                numbers |= _outside(f.numbers, depth)
-                tensors |= _outside(f.tensors, depth)
-                random = random or f.random
-        length = shape(op) + sum(self._of(p).length for p in parts(n))
-        return _Facts(length, free, numbers, tensors, random)
+            if type(c) is not tuple:
+                key.append(c)
+                continue
+            f = self._of(c)
+            key.append(f.form)
+            for of, x in f.given:
+                if depth and of == INDEX:
+                    x -= depth
+                #: an index that is bound here, or the place of what is given
+                here = of == INDEX and x < 0
+                key.append(x if here else given.setdefault((of, x), len(given)))
+            tensors |= _outside(f.tensors, depth)
+            apart = apart or f.apart
+        length = shape(n[0]) + sum(self._of(p).length for p in parts(n))
+        return _Facts(length, self._form(tuple(key)), tuple(given), tensors, apart)
+
+    def _leaf(self, length: int, given: Given) -> _Facts:
+        return _Facts(length, self._form(("real",)), (given,))
+
+    def _form(self, key: tuple[Any, ...]) -> int:
+        return self._keys.setdefault(key, len(self._keys))
 
 
 _NONE: Final = frozenset[int]()
@@ -190,14 +226,15 @@ _NONE: Final = frozenset[int]()
 
 @dataclass(frozen=True)
 class _Facts:
-    """Of a node: about how long it is in print, its free symbols, its loose indices that are
-    numbers and those that are tensors, and whether an outcome matters."""
+    """Of a node: about how long it is in print, its form, which is that of all nodes that differ in
+    what is given for parameters only, what is given here, its loose indices that are tensors, and
+    whether it cannot stand in a definition, as an outcome matters or a condition stands in it."""
 
     length: int
-    free: frozenset[int] = _NONE
-    numbers: frozenset[int] = _NONE
+    form: int
+    given: tuple[Given, ...] = ()
     tensors: frozenset[int] = _NONE
-    random: bool = False
+    apart: bool = False
 
 
 def _outside(loose: frozenset[int], depth: int) -> frozenset[int]:
@@ -216,8 +253,8 @@ def _name(n: Node, names: dict[int, str]) -> str:
 def _subject(p: Node, names: dict[int, str]) -> str:
     """The symbol that a formula says something of: the first one of what it concludes
     that is not a size."""
-    while p[0] in ("FAll", "FEx", "FAnd", "FImp", "FNot"):
-        p = p[-1] if p[0] in ("FAll", "FEx", "FImp") else p[1]
+    while p[0] in ("FAll", "FEx", "FAnd", "FDef", "FImp", "FNot"):
+        p = p[1] if p[0] in ("FAnd", "FNot") else p[-1]
     todo: list[Node] = [p[-1] if p[0].startswith("FGrad") else p]
     size = "constant"
     while todo:

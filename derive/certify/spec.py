@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any, Final
@@ -14,8 +14,8 @@ from derive.kernel.terms import Term
 
 #: What ``Spec.v`` begins with.
 HEADER: Final = """\
-(** What is claimed, generated from the claims.  A claim whose statement needs no further
-    condition to be well defined has no [_defined]. *)
+(** What is claimed, generated from the claims.  In their LaTeX, \\D stands for d_{model}, and a
+    sum over i<n,j<m for two sums from 0. *)
 From Derive Require Import Prelude.
 Open Scope R_scope.
 
@@ -43,6 +43,8 @@ Local Notation "'each' i '<' n ';' j '<' m ';' k '<' o , p" :=
   (forall i : R, is_index n i -> forall j : R, is_index m j -> forall k : R, is_index o k -> p)
   (at level 200, i name, n at level 69, j name, m at level 69, k name, o at level 69,
    p at level 200).
+(** A condition under which what follows is well defined: it is claimed, too. *)
+Local Notation "'defined' d ';' p" := (d /\\ p) (at level 200, d at level 200, p at level 200).
 (** Sums, products and means over the integers 0 <= i < n; they end before + and -. *)
 Local Notation "'sum' i '<' n , b" := (Sum n (fun i => b))
   (at level 45, i name, n at level 69, b at level 45, right associativity).
@@ -72,7 +74,7 @@ _TAKEN: Final = frozenset((
     "Sum", "Product", "Det", "count", "sum_to", "product_to", "det_to", "is_int", "is_nat",
     "is_size", "is_index", "gradient1", "gradient2", "gradient3", "gradient4", "expectation",
     "Omega", "w", "R1", "R2", "R3", "R4", "sizes", "nats", "ints", "each", "some", "sum",
-    "prod", "mean", "softmax",
+    "prod", "mean", "softmax", "defined",
 ))  # fmt: skip
 #: ranges that have one notation
 _TOGETHER: Final = 3
@@ -103,25 +105,34 @@ def identifier(text: str, used: Iterable[str]) -> str:
     return name
 
 
+#: What is given for a parameter: a free symbol or a loose index, each with its number
+FREE, INDEX = range(2)
+Given = tuple[int, int]
+
+
 @dataclass(frozen=True)
 class Call:
-    """A node with a definition: its name, its free symbols, its loose indices, outermost first."""
+    """Instead of a node: the name of a definition, and what is given for its parameters."""
 
-    node: Node
     name: str
-    symbols: Sequence[int]
-    indices: Sequence[int]
+    given: Sequence[Given]
+
+
+def _no_call(_: Node) -> Call | None:
+    return None
 
 
 class Printer:
     """Prints deep nodes; `names` are those of the free symbols by number.
 
-    `calls` are the nodes that have a definition of their own.
+    `call` finds for a node that has a definition what is printed instead.
     """
 
-    def __init__(self, names: dict[int, str], calls: Mapping[int, Call] | None = None) -> None:
+    def __init__(
+        self, names: dict[int, str], call: Callable[[Node], Call | None] = _no_call
+    ) -> None:
         self.names = names
-        self.calls = calls or {}
+        self.call = call
         #: the definitions that were used
         self.called: dict[str, None] = {}
         self._used = frozenset({*names.values(), *_TAKEN})
@@ -144,8 +155,11 @@ class Printer:
         return self._lines([" ".join(lets)], body)
 
     def _lines(self, lines: list[str], body: Node) -> str:
-        while body[0] == "FImp" and id(body) not in self.calls:
-            lines.append(f"{self.formula(body[1], (), _IMP - 1)} ->")
+        while body[0] in ("FImp", "FDef") and self.call(body) is None:
+            if body[0] == "FImp":
+                lines.append(f"{self.formula(body[1], (), _IMP - 1)} ->")
+            else:
+                lines.append(f"defined {self.formula(body[1], (), _ALL)};")
             body = body[2]
         lines.append(self.formula(body, (), _ALL))
         return "\n ".join(line for text in lines for line in wrapped(text))
@@ -156,11 +170,11 @@ class Printer:
 
     def _call(self, n: Node, bound: tuple[str, ...], outer: int) -> str:
         """By the definition of the node; empty if it has none."""
-        call = self.calls.get(id(n))
+        call = self.call(n)
         if call is None:
             return ""
         self.called[call.name] = None
-        given = [*(self.names[x] for x in call.symbols), *(bound[-1 - k] for k in call.indices)]
+        given = [self.names[x] if of == FREE else bound[-1 - x] for of, x in call.given]
         return _wrap(" ".join([call.name, *given]), _ATOM, outer) if given else call.name
 
     def parameters(self, frees: Sequence[Free], names: Sequence[str]) -> str:
@@ -220,6 +234,9 @@ class Printer:
                 return op[1:]
             case "FAnd":
                 return self._right(data, "/\\", bound, outer, _AND)
+            case "FDef":
+                first, then = (self.formula(d, bound, _ALL) for d in data)
+                return _wrap(f"defined {first}; {then}", _ALL, outer)
             case "FOr":
                 return self._right(data, "\\/", bound, outer, _OR)
             case "FImp":
@@ -354,7 +371,7 @@ class Printer:
     def _goes_on(self, n: Node, op: str) -> bool:
         """Whether this is another sum, or another statement of all indices, without a name."""
         all_ = op != "FAll" or n[1] == ("QNum", KINDS["fin"])
-        return bool(n[0] == op) and all_ and id(n) not in self.calls
+        return bool(n[0] == op) and all_ and self.call(n) is None
 
     def _further(self, size: Node, bound: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
         i = self.fresh(bound, "i")
@@ -510,7 +527,8 @@ def shape(op: str) -> int:
 _SHAPES: Final = {
     "Mul": 1, "Opp": 2, "Inv": 1, "Pow": 2, "Fn": 6, "Max": 6, "Min": 6, "RPow": 7, "Delta": 7,
     "TSum": 7, "TProd": 8, "Exp_": 18, "Val": 2, "Ap": 1, "ApV": 12, "Lam": 0, "TDet": 12,
-    "FInt": 7, "FAnd": 4, "FOr": 4, "FImp": 4, "FAll": 9, "FEx": 14, "QNum": 0, "QTen": 0,
+    "FInt": 7, "FAnd": 4, "FDef": 10, "FOr": 4, "FImp": 4, "FAll": 9, "FEx": 14,
+    "QNum": 0, "QTen": 0,
 }  # fmt: skip
 
 

@@ -23,7 +23,7 @@ def answers(library: Path, lines: Sequence[str]) -> list[bool]:
 def proves(library: Path, texts: Sequence[str]) -> list[bool]:
     """Whether Coq replays each text to the end."""
     found = answers(library, [
-        f'Eval vm_compute in match replay ["{t}"%blob] with [Some _] => true | _ => false end.'
+        f'Eval vm_compute in match {_replayed(t)} with [Some _] => true | _ => false end.'
         for t in texts
     ])  # fmt: skip
     assert len(found) == len(texts)
@@ -39,16 +39,20 @@ def proves_the_same(
     lines = []
     for k, original in enumerate(originals):
         lines += [
-            f'Definition o{k} := Eval vm_compute in replay ["{original}"%blob].',
+            f"Definition o{k} := Eval vm_compute in {_replayed(original)}.",
             f"Eval compute in match o{k} with [Some _] => true | _ => false end.",
         ]
     for made, original in pairs:
-        said = f'replay ["{made}"%blob], o{originals.index(original)}'
+        said = f"{_replayed(made)}, o{originals.index(original)}"
         same = f"match {said} with [Some p], [Some q] => feqb p q | _, _ => false end"
         lines.append(f"Eval vm_compute in {same}.")
     found = answers(library, lines)
     assert len(found) == len(originals) + len(pairs)
     return found[: len(originals)], found[len(originals) :]
+
+
+def _replayed(text: str) -> str:
+    return f'replay (text_of ["{text}"%blob])'
 
 
 def still_proves(log: Any) -> bool:

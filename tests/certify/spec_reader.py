@@ -42,13 +42,19 @@ class Reader:
         text: str,
         names: dict[str, Any],
         known: dict[str, tuple[list[str], str]] | None = None,
+        *,
+        conditions: bool = False,
     ) -> None:
-        """`names` gives, for the free names, a variable or a head of the kernel."""
+        """`names` gives, for the free names, a variable or a head of the kernel.
+
+        Conditions under which a claim is well defined are left out unless they are asked for.
+        """
         self.tokens = _TOKEN.findall(text)
         assert "".join(self.tokens) == re.sub(r"\s", "", text)
         self.at = 0
         self.scope = dict(names)
         self.known = known or {}
+        self.conditions = conditions
 
     def peek(self, k: int = 0) -> str:
         return self.tokens[self.at + k] if self.at + k < len(self.tokens) else ""
@@ -131,9 +137,15 @@ class Reader:
             found += [(name, kind) for name in names]
         return found
 
-    # formulas: ->, \/, /\, ~, relations
+    # formulas: conditions, ->, \/, /\, ~, relations
 
     def formula(self) -> Term:
+        if self.peek() == "defined":
+            self.take()
+            condition = self.formula()
+            self.take(";")
+            rest = self.formula()
+            return T.conj(condition, rest) if self.conditions else rest
         left = self.disjunction()
         if self.peek() == "->":
             self.take()
@@ -202,7 +214,7 @@ class Reader:
         parameters, body = self.known[self.take()]
         scope = {p: self.scope[self.take()] for p in parameters}
         try:
-            return Reader(body, scope, self.known).whole()
+            return Reader(body, scope, self.known, conditions=self.conditions).whole()
         except Misread:
             return Reader(body, scope, self.known).whole_term()
 

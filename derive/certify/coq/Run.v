@@ -5,7 +5,7 @@
     need not be believed: a theorem is made by a rule. *)
 Require Import ZArith NArith QArith Bool Lra FunctionalExtensionality Classical.
 From Derive Require Import Prelude Sums Terms Poly Signs Normal NormalOk Rules RulesOk
-  Derivative DerivativeOk Text.
+  Derivative DerivativeOk.
 Close Scope Q_scope.
 Open Scope R_scope.
 
@@ -288,8 +288,8 @@ Fixpoint symbols (k : nat) (x : positive) (t : tree) (i : input) : state * input
 Fixpoint cut (k : nat) (made l : list N) : list N * list N :=
   match k, l with S j, x :: r => cut j (x :: made) r | _, _ => (rev_append made [], l) end.
 (** What each log has shown *)
-Definition replay (bs : list blob) : list (option fm) :=
-  let (l, terms) := match text_of bs with n :: l => cut (N.to_nat n) [] l | [] => ([], []) end in
+Definition replay (text : list (list N)) : list (option fm) :=
+  let (l, terms) := match concat text with n :: l => cut (N.to_nat n) [] l | [] => ([], []) end in
   let (s, i) := symbols (N.to_nat (hd 0%N l)) 1 Leaf (tl l, terms, []) in rev (said (steps l s i)).
 Definition shown (l : list (option fm)) : list bool :=
   map (fun o => match o with Some _ => true | None => false end) l.
@@ -400,7 +400,7 @@ Proof.
   intros b l k fe <-. unfold says. destruct (nth_error (replay b) k) as [[p|]|] eqn:Q;
     [|exact Logic.I..].
   apply nth_error_In in Q. unfold replay in Q.
-  destruct (match text_of b with [] => _ | _ => _ end) as [l terms].
+  destruct (match concat b with [] => _ | _ => _ end) as [l terms].
   pose proof (symbols_sound (N.to_nat (hd 0%N l)) 1 Leaf (tl l, terms, [])) as S.
   destruct (symbols _ _ _ _) as [s i]. apply in_rev in Q.
   exact (proj2 (steps_sound l s i S) p fe Q).

@@ -1,7 +1,7 @@
 (** Texts of printable characters as lists of numbers.
 
-    Five characters, digits of base 85, are four bytes, the least significant first; the bytes are
-    deflated (RFC 1951).  What is read need not be believed, so that nothing is proved of it. *)
+    Eleven characters, digits of base 94, are nine bytes, both with the least significant first;
+    the bytes are deflated (RFC 1951).  What is read need not be believed, so that nothing is proved of it. *)
 Require Import NArith PArith List Bool.
 Require Import Coq.Init.Byte Coq.Strings.Byte.
 Import ListNotations.
@@ -22,13 +22,14 @@ Fixpoint bits_of (p : positive) (k : nat) (r : list bool) : list bool :=
   | S j, xI q => true :: bits_of q j r
   | S j, xH => true :: repeat false j ++ r
   end.
+(** The space is there for the quotation mark. *)
+Definition digit (b : byte) : N := let n := Byte.to_N b in if n =? 32 then 1 else n - 33.
 Fixpoint bits (l : list byte) : list bool :=
-  let d b := Byte.to_N b - 35 in
   match l with
-  | a :: b :: c :: e :: f :: r =>
-      match (((d a * 85 + d b) * 85 + d c) * 85 + d e) * 85 + d f with
-      | 0 => repeat false 32 ++ bits r
-      | Npos p => bits_of p 32 (bits r)
+  | a :: b :: c :: d :: e :: f :: g :: h :: i :: j :: k :: r =>
+      match fold_right (fun x n => digit x + 94 * n) 0 [a; b; c; d; e; f; g; h; i; j; k] with
+      | 0 => repeat false 72 ++ bits r
+      | Npos p => bits_of p 72 (bits r)
       end
   | _ => []
   end.
@@ -184,5 +185,16 @@ Fixpoint numbers (l : list N) (high : N) (made : list N) : list N :=
       if b <? 192 then numbers r 0 (high * 192 + b :: made)
       else numbers r (high * 64 + (b - 192)) made
   end.
-Definition text_of (bs : list blob) : list N :=
-  numbers (inflate (bits (flat_map unblob bs))) 0 [].
+(** In pieces, as Coq has no stack for a list that is as long as a text *)
+Definition piece : nat := 1000.
+Fixpoint pieces (k : nat) (made l : list N) : list (list N) :=
+  match l with
+  | [] => [rev_append made []]
+  | x :: r =>
+      match k with
+      | O => rev_append made [] :: pieces piece [x] r
+      | S j => pieces j (x :: made) r
+      end
+  end.
+Definition text_of (bs : list blob) : list (list N) :=
+  pieces piece [] (numbers (inflate (bits (flat_map unblob bs))) 0 []).
