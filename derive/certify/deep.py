@@ -216,9 +216,13 @@ class Deep:
         scalars = [T.lift(c, 1) for c in value.children[:n]]
         whole = T.app(Head(1, 1), T.bound(0))
         function = T.app(head, *scalars, T.lift(size, 1), whole)
-        slope = Head(head.head, n + 1, head.arities, (*head.derivatives, 0), head.random)
-        entries = T.app(slope, *scalars, T.bound(0), T.lift(size, 1), T.lift(body, 1, 1))
+        entries = T.app(slope(head), *scalars, T.bound(0), T.lift(size, 1), T.lift(body, 1, 1))
         return node("FGrad1", self(size), self(function), self(body), self(entries))
+
+
+def slope(f: Head) -> Head:
+    """The derivative symbol of a function in its first vector."""
+    return Head(f.head, f.scalars + 1, f.arities, (*f.derivatives, 0), f.random)
 
 
 _RELATIONS: Final = {"eq": "FEq", "le": "FLe", "lt": "FLt"}

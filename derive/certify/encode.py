@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from derive.certify.deep import KINDS, ZERO, Deep, Node, Symbols, Unsupported, node, value
+from derive.certify.deep import KINDS, ZERO, Deep, Node, Symbols, Unsupported, node, slope, value
+from derive.certify.derivatives import explained
 from derive.certify.packed import END, Part, Writer
 from derive.kernel import terms as T
 from derive.kernel.log import read_argument, read_terms
@@ -55,11 +56,8 @@ def frees(deep: Deep, formulas: Sequence[Term]) -> list[Free]:
             elif t.op == "app" and isinstance(t.data.head, str):
                 found.setdefault(t.data)
             elif t.op == "diff":
-                h = t.children[0].data
-                found.setdefault(h)
-                found.setdefault(
-                    Head(h.head, h.scalars + 1, h.arities, (*h.derivatives, 0), h.random)
-                )
+                found.setdefault(t.children[0].data)
+                found.setdefault(slope(t.children[0].data))
     return [_free(deep, s) for s in sorted(found, key=_place)]
 
 
@@ -152,9 +150,8 @@ class Log:
 
     def __init__(self, log: Any, deep: Deep | None = None) -> None:
         self.terms = read_terms(log["terms"])
-        self.steps = log["steps"]
-        self.roots = [self._conclusion(r) for r in log["roots"]]
-        self._root_steps = log["roots"]
+        self.steps, self._root_steps = explained(self.terms, log["steps"], log["roots"])
+        self.roots = [self._conclusion(r) for r in self._root_steps]
         self.goal: Term = self.terms[log["goal"]]
         self.values = {
             read_argument(k, self.terms): read_argument(v, self.terms) for k, v in log["values"]

@@ -13,6 +13,7 @@ from coq_trials import proves, proves_the_same, still_proves
 
 from derive.catalogue import all_claims
 from derive.certify.deep import Unsupported
+from derive.certify.derivatives import premise
 from derive.certify.encode import Log
 from derive.kernel import log as kernel_log
 from derive.kernel import terms as T
@@ -177,6 +178,41 @@ def test_what_has_no_such_gradient_is_refused(library) -> None:
     texts = [Log(_log(*case)).encoded() for case in REFUSED.values()]
     found = dict(zip(REFUSED, proves(library, texts), strict=True))
     assert [name for name, good in found.items() if good] == []
+
+
+SLOPE = _of_vector(X_J, "f", (), K)
+
+
+def _by_rule(altered: str = "") -> str:
+    """The text of a proof by the rule `differentiable`; something in it may be altered."""
+    found = infer("assume", [], T.grad((N,), _body(SLOPE), AT, T.apply("u", T.bound(0))))
+    theorem = infer("differentiable", [found], 0)
+    theorem = infer("discharge", [theorem], found.conclusion)
+    log = Log(kernel_log.write("proof", theorem.conclusion, [theorem]))
+    rules = [step["rule"] for step in log.steps]
+    where = {rule: log.steps[rules.index(rule)] for rule in rules}
+    given = premise(_of_vector(X_J, "g", (), K).data)
+    log.terms = [*log.terms, given, entry("q", I), T.apply("q", T.bound(0)), T.bound(0)]
+    at = len(log.terms)
+    match altered:
+        case "without the premise":
+            log.steps[-1] = {**where["discharge"], "conclusion": log.steps[-1]["conclusion"]}
+        case "of another function":
+            where["assume"]["args"] = [{"term": at - 4}]
+        case "of other numbers":
+            where["specialise"]["args"] = [{"term": at - 3}]
+        case "at another point":
+            points = [s for s in log.steps if s["rule"] == "specialise"]
+            points[-2]["args"] = [{"arity": 1, "body": at - 2}]
+        case "with another value":
+            where["gradient-value"]["args"] = [{"term": at - 2}]
+    return log.encoded()
+
+
+def test_a_derivative_symbol_is_a_gradient_by_its_premise_only(library) -> None:
+    ways = ("without the premise", "of another function", "of other numbers", "at another point",
+            "with another value")  # fmt: skip
+    assert proves(library, [_by_rule(), *map(_by_rule, ways)]) == [True, *[False] * len(ways)]
 
 
 @cache

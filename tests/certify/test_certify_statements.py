@@ -18,10 +18,12 @@ from derive.catalogue import all_claims
 from derive.certify.check import ALLOWED, CoqError, assumptions, suspicious
 from derive.certify.coverage import coverage
 from derive.certify.deep import Deep, Symbols, Unsupported
+from derive.certify.derivatives import premise
 from derive.certify.encode import Log, frees
 from derive.certify.project import LIBRARY, build, spec_source
 from derive.certify.spec import HEADER, Printer, identifier, symbol_names
 from derive.kernel import terms as T
+from derive.kernel.terms import Head
 
 ROOT = Path(__file__).resolve().parents[2]
 N, H = T.var("n", "dim"), T.var("h", "dim")
@@ -55,6 +57,7 @@ def compared(name: str, log: Log, known: Known) -> int:
     symbols = [f.symbol for f in log.statement.frees]
     parsed = Reader(known[name][1], {}, known).closed(symbols)
     assert flat(parsed) is flat(first), name
+    assert log.kind != "proof" or without_symbols(first) is log.goal, name
     if not rest:
         return 1
     whole = Reader(known[name][1], {}, known, conditions=True).closed(symbols)
@@ -63,6 +66,15 @@ def compared(name: str, log: Log, known: Known) -> int:
         said |= conditions(known[f"{name}_defined"][1], log, known)
     assert said == {case for root in log.roots for case in cases(flat(root))}, name
     return 2
+
+
+def without_symbols(p: T.Term) -> T.Term:
+    """A statement without the premises that tell what derivative symbols are."""
+    heads = {t.data for t in T.subterms(p) if t.op == "app"}
+    told = {premise(f) for f in heads if f.arities == (1,) and isinstance(f.head, str)}
+    while p.op == "imp" and p.children[0] in told:
+        p = p.children[1]
+    return p
 
 
 def conditions(text: str, log: Log, known: Known) -> set[tuple[T.Term, ...]]:
@@ -113,6 +125,16 @@ def conditions(text: str, log: Log, known: Known) -> set[tuple[T.Term, ...]]:
 )
 def test_formulas(formula: T.Term, shown: str) -> None:
     assert printed(formula) == shown
+
+
+def test_a_derivative_symbol_is_the_gradient_wherever_there_is_one() -> None:
+    shown = printed(premise(Head("f", 1, (1,))))
+    assert shown == (
+        "forall (f' : R -> R -> R -> R1 -> R) (f : R -> R -> R1 -> R), "
+        "forall x : R, sizes x1, forall T : R1, forall T1 : R1, "
+        "gradient1 x1 (fun X => f x x1 (vector x1 (fun i => X i))) (fun c => T c) (fun c => T1 c) "
+        "-> each i<x1, T1 i = f' x i x1 (vector x1 (fun j => T j))"
+    )
 
 
 def test_names_are_kept_apart() -> None:

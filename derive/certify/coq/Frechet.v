@@ -1,6 +1,6 @@
 (** Differentiability in the entries of a tensor with any number of indices: sums, products, the
     chain rule.  A function is given on the increments [h], which vanish outside of the ranges. *)
-Require Import ZArith Lia Lra FunctionalExtensionality.
+Require Import ZArith Lia Lra FunctionalExtensionality Classical_Prop.
 From Derive Require Import Prelude Sums.
 Open Scope R_scope.
 
@@ -433,4 +433,41 @@ Proof.
     intros a b c d Hi. apply Lh. simpl. tauto.
   - intros h Lh Sh. specialize (K (at4 h)). unfold origin in K. rewrite P in K. apply K; [|exact Sh].
     intros [|a [|b [|c [|d [|? t]]]]] N; simpl in *; try easy. apply Lh. tauto.
+Qed.
+
+(** ** Derivative symbols *)
+Lemma vector_moved : forall n x y h, vector n x = vector n y ->
+  vector n (fun i => x i + h i) = vector n (fun i => y i + h i).
+Proof.
+  intros n x y h H. apply vector_ext. intros i Hi. f_equal.
+  now rewrite <- (vector_in n x i Hi), H, vector_in.
+Qed.
+(** Every function of numbers [a] and a vector has one: what a statement says of its derivative
+    symbol, that it is the gradient wherever there is one, can be had. *)
+Theorem derivative_exists : forall (A : Type) (f : A -> R -> (R -> R) -> R),
+  exists f' : A -> R -> R -> (R -> R) -> R, forall a n x v,
+    gradient1 n (fun X => f a n (vector n X)) x v ->
+    forall c, is_index n c -> v c = f' a c n (vector n x).
+Proof.
+  intros A f.
+  set (values := fun a c n (y : R -> R) t => exists x v,
+    y = vector n x /\ t = v c /\ gradient1 n (fun X => f a n (vector n X)) x v).
+  exists (fun a c n y =>
+    match ClassicalDedekindReals.sig_not_dec
+      (bound (values a c n y) /\ exists t, values a c n y t) with
+    | left H => let (B, N) := NNPP _ H in proj1_sig (completeness _ B N)
+    | right _ => 0
+    end).
+  intros a n x v G c Hc.
+  assert (forall t, values a c n (vector n x) t -> t = v c) as U.
+  { intros t (x' & v' & Ex & -> & G').
+    assert (gradient1 n (fun X => f a n (vector n X)) x v') as G1.
+    { intros eps He. destruct (G' eps He) as (rad & Hr & H). exists rad. split; [easy|].
+      intros h H0 Hh. rewrite Ex, (vector_moved n x x' h Ex). now apply H. }
+    apply gradient1_iff in G, G1. exact (gradient_unique [n] _ _ _ G1 G [c] (conj Hc I)). }
+  assert (values a c n (vector n x) (v c)) as V by now exists x, v.
+  destruct ClassicalDedekindReals.sig_not_dec as [H|H].
+  - destruct (NNPP _ H) as [B N]. destruct (completeness _ B N) as [m [Up Least]]. simpl.
+    apply Rle_antisym; [now apply Up|]. apply Least. intros t Ht. right. now apply U.
+  - destruct H. split; [|now exists (v c)]. exists (v c). intros t Ht. right. now apply U.
 Qed.

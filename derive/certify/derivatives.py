@@ -1,0 +1,113 @@
+"""Derivative symbols: what they are, as a premise of the statements whose proofs need it.
+
+In the kernel the derivative symbol of a function is its gradient wherever it has one, by the rule
+`differentiable`.  In Coq it is any other function, so that these proofs become proofs of their
+statements under the premise that it is the gradient.  There is such a function for each, and the
+premise says nothing else of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from derive.certify.deep import Unsupported, slope
+from derive.kernel import terms as T
+from derive.kernel.terms import Head, Lam, Term
+
+_RULE: Final = "differentiable"
+
+
+def premise(f: Head) -> Term:
+    """For all numbers, sizes n, vectors x and v: if f has the gradient v in its vector at x, then
+    v is the derivative symbol at x."""
+    numbers = [T.var(f"?{k}") for k in range(f.scalars)]
+    n, x, v = T.var("?n", "dim"), Head("?x", 1), Head("?v", 1)
+    c = T.var("?c", "fin", n)
+    point, gradient = (T.app(h, T.bound(0)) for h in (x, v))
+    function = T.abstract_tensor(T.app(f, *numbers, n, T.app(Head("?X", 1), T.bound(0))), "?X", 1)
+    agrees = T.forall(c, T.eq(T.app(v, c), T.app(slope(f), *numbers, c, n, point)))
+    p = T.implies(T.grad((n,), function, point, gradient), agrees)
+    for h in (v, x):
+        p = T.quantified("forall", "tensor", T.abstract_tensor(p, str(h.head), 1), arity=1)
+    for number in (n, *reversed(numbers)):
+        p = T.forall(number, p)
+    return p
+
+
+class Explained:
+    """The steps and roots of a log without the rule `differentiable`."""
+
+    def __init__(self, terms: list[Term], steps: Sequence[Any], roots: Sequence[int]) -> None:
+        self.terms = terms
+        self.steps: list[Any] = []
+        #: for each step the premises of above that it rests on
+        self._rests: list[dict[Term, None]] = []
+        places: list[int] = []
+        for step in steps:
+            premises = [places[k] for k in step["premises"]]
+            if step["rule"] == _RULE:
+                places.append(self._applied(premises[0], terms[step["conclusion"]]))
+            else:
+                places.append(self._step(step["rule"], premises, step["args"], step["conclusion"]))
+        self.roots = [self._root(places[k]) for k in roots]
+
+    def _step(self, rule: str, premises: list[int], args: Sequence[Any], conclusion: int) -> int:
+        step = {"rule": rule, "premises": premises, "args": args, "conclusion": conclusion}
+        self.steps.append(step)
+        self._rests.append({p: None for k in premises for p in self._rests[k]})
+        return len(self.steps) - 1
+
+    def _made(self, rule: str, premises: list[int], argument: Term | Lam | None, p: Term) -> int:
+        """A step with at most one argument, of which the conclusion is given."""
+        args: list[Any] = []
+        if isinstance(argument, Term):
+            args = [{"term": self._term(argument)}]
+        elif argument is not None:
+            args = [{"arity": argument.arity, "body": self._term(argument.body)}]
+        return self._step(rule, premises, args, self._term(p))
+
+    def _term(self, t: Term) -> int:
+        self.terms.append(t)
+        return len(self.terms) - 1
+
+    def _conclusion(self, k: int) -> Term:
+        return self.terms[self.steps[k]["conclusion"]]
+
+    def _applied(self, gradient: int, conclusion: Term) -> int:
+        """From the gradient of f and what the derivative symbol is: it is the gradient."""
+        (applied,) = conclusion.children
+        f = applied.data
+        found = self._conclusion(gradient)
+        if f.arities != (1,) or found.data != 1 or not _is_size(found.children[0]):
+            raise Unsupported("a derivative symbol that is not by a vector of any size")
+        n, function, point, value = found.children
+        given = premise(f)
+        at = self._made("assume", [], given, given)
+        self._rests[at] = {given: None}
+        values: list[Term | Lam] = [*applied.children[: f.scalars], n]
+        for v in (*values, Lam(1, point), Lam(1, value)):
+            p = T.instantiate(self._conclusion(at).children[-1], (v,))
+            at = self._made("specialise", [at], v, p)
+        agrees = self._conclusion(at).children[1]
+        at = self._made("modus-ponens", [at, gradient], None, agrees)
+        symbol = agrees.children[1].children[1]
+        shown = T.grad((n,), function, point, symbol)
+        return self._made("gradient-value", [gradient, at], symbol, shown)
+
+    def _root(self, at: int) -> int:
+        for p in reversed(self._rests[at]):
+            at = self._made("discharge", [at], p, T.implies(p, self._conclusion(at)))
+        return at
+
+
+def _is_size(t: Term) -> bool:
+    return t.op == "var" and t.data[1] == "dim"
+
+
+def explained(terms: list[Term], steps: Sequence[Any], roots: Sequence[int]) -> tuple[Any, Any]:
+    """Steps and roots without the rule; terms that they need are added to the others."""
+    if all(step["rule"] != _RULE for step in steps):
+        return steps, roots
+    made = Explained(terms, steps, roots)
+    return made.steps, made.roots
