@@ -454,7 +454,7 @@ def _certify(args: argparse.Namespace) -> int:
     kept = store.Store(None, {}) if theirs else store.open_store()
     results = _settled(args.patterns, kept=kept, twins=False)
     logs = [(r, kept.entries[r.id]["logs"]) for r in results if r.replayed]
-    made = project.build([(r.id, r.statement, list(map(json.loads, texts))) for r, texts in logs])
+    made = project.build([(r.id, r.statement, map(json.loads, texts)) for r, texts in logs])
     with _one_line(f"--out {out}", check.CoqError):
         project.write(made, out)
     audited = None

@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -55,10 +56,13 @@ def check(project: Project, out: Path, *, again: bool = False) -> Audited:
     _compile(out, [f"Proofs{k + 1}" for k in range(PARTS)])
     _write(out / "Audit.v", audit_source(good))
     axioms = audit(out)
+    others = [*LIBRARY, "Spec", *(f"Logs{k + 1}" for k in range(PARTS))]
     if again:
-        recheck(out, ["Audit"], all_of_coq=True)
+        jobs = [(["Audit"], others), *(([f"Proofs{k + 1}"], []) for k in range(PARTS))]
+        with ThreadPoolExecutor(len(jobs)) as pool:
+            list(pool.map(lambda job: recheck(out, *job), jobs))
     else:
-        recheck(out, [*LIBRARY, "Spec", *(f"Logs{k + 1}" for k in range(PARTS)), "Audit"])
+        recheck(out, [*others, "Audit"])
     return Audited(tuple(good), axioms)
 
 
@@ -120,12 +124,14 @@ def _compile(out: Path, names: Sequence[str]) -> list[str]:
     return [said for said, _ in answers]
 
 
-def recheck(out: Path, modules: Sequence[str], *, all_of_coq: bool = False) -> None:
-    """The separate checker over our modules (and all that they need): what it accepts and assumes.
+def recheck(out: Path, modules: Sequence[str], with_needed: Sequence[str] = ()) -> None:
+    """The separate checker over modules of ours, and over others with all that they need: what it
+    accepts and assumes.
 
     The proofs of the logs are read, but not run again unless they are among `modules`.
     """
-    asked = [part for name in modules for part in _option(name, alone=not all_of_coq)]
+    asked = [part for name in modules for part in ("-norec", f"Derive.{name}")]
+    asked += [f"Derive.{name}" for name in with_needed]
     done = subprocess.run(
         ["coqchk", "-silent", "-o", "-Q", ".", "Derive", *asked], cwd=out, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
@@ -150,11 +156,6 @@ def suspicious(summary: str) -> list[str]:
         elif line and (part != "Axioms:" or line.startswith("Derive.")):
             found.append(line)
     return found
-
-
-def _option(module: str, *, alone: bool) -> list[str]:
-    name = f"Derive.{module}"
-    return ["-norec", name] if alone else [name]
 
 
 def _write(path: Path, text: str) -> None:

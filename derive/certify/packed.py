@@ -101,9 +101,9 @@ class Writer:
         self._written = Streams()
         self._atoms: dict[int, int] = {}
         self._head = Streams()
-        #: of small nodes the bytes; of large ones these of their own, and the parts
+        #: of small nodes the bytes; of large ones what they are made of, in turn
         self._small: dict[int, bytes | None] = {}
-        self._large: dict[int, tuple[bytes, list[Node]]] = {}
+        self._large: dict[int, list[bytes | Node]] = {}
 
     # ------------------------------------------------------------------ steps
 
@@ -121,7 +121,7 @@ class Writer:
         uses: dict[int, int] = {}
         for _, parts in self._steps:
             for p in parts:
-                if type(p) is tuple:
+                if type(p) is tuple and self._bytes(p) is None:
                     self._count(p, uses)
         places: dict[int, int] = {}
         numbers_ = self._written.numbers
@@ -174,10 +174,11 @@ class Writer:
     # ------------------------------------------------------------------ terms and formulas
 
     def _count(self, n: Node, uses: dict[int, int]) -> None:
-        if self._bytes(n) is None:
-            k = uses[id(n)] = uses.get(id(n), 0) + 1
-            if k == 1:
-                for p in self._large[id(n)][1]:
+        """How often the large node, and those in it, are used."""
+        k = uses[id(n)] = uses.get(id(n), 0) + 1
+        if k == 1:
+            for p in self._large[id(n)]:
+                if type(p) is tuple:
                     self._count(p, uses)
 
     def _put(
@@ -185,9 +186,14 @@ class Writer:
     ) -> None:
         out = out or self._written
         small = self._bytes(n)
-        if small is not None:
+        if small is None:
+            self._put_large(n, uses, places, out)
+        else:
             out.terms.append(small)
-            return
+
+    def _put_large(
+        self, n: Node, uses: dict[int, int], places: dict[int, int], out: Streams
+    ) -> None:
         place = places.get(id(n))
         if place is not None:
             out.terms.append(number(_AGAIN[is_formula(n)]))
@@ -196,10 +202,11 @@ class Writer:
         marked = uses.get(id(n), 0) > 1
         if marked:
             out.terms.append(number(_MARKED[is_formula(n)]))
-        own, parts = self._large[id(n)]
-        out.terms.append(own)
-        for p in parts:
-            self._put(p, uses, places, out)
+        for p in self._large[id(n)]:
+            if isinstance(p, bytes):
+                out.terms.append(p)
+            else:
+                self._put_large(p, uses, places, out)
         if marked:
             places[id(n)] = len(places)
 
@@ -210,14 +217,18 @@ class Writer:
         except KeyError:
             pass
         begin, parts = self._parts(n)
-        whole: bytes | None = numbers(begin)
-        own = whole or b""
+        made: list[bytes | Node] = [numbers(begin)]
         for p in parts:
             small = self._bytes(p)
-            whole = None if whole is None or small is None else whole + small
-        if whole is None or len(whole) >= LARGE:
-            whole = None
-            self._large[id(n)] = own, parts
+            last = made[-1]
+            if small is not None and type(last) is bytes:
+                made[-1] = last + small
+            else:
+                made.append(p if small is None else small)
+        first, *more = made
+        whole = first if type(first) is bytes and len(first) < LARGE and not more else None
+        if whole is None:
+            self._large[id(n)] = made
         self._small[id(n)] = whole
         return whole
 

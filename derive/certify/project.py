@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -67,8 +68,18 @@ class Project:
         return [c for c in self.certificates if c.claim == claim]
 
 
-def build(claims: Sequence[tuple[str, str, Sequence[Any]]]) -> Project:
+def build(claims: Iterable[tuple[str, str, Iterable[Any]]]) -> Project:
     """The certificates of (id, LaTeX of the statement, logs)."""
+    collecting = gc.isenabled()
+    gc.disable()  # nearly all that is made is kept to the end, and holds no cycles
+    try:
+        return _built(claims)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _built(claims: Iterable[tuple[str, str, Iterable[Any]]]) -> Project:
     project = Project()
     used: set[str] = set()
     deep = Deep(Symbols())
