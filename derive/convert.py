@@ -251,7 +251,7 @@ class Converter:
         indices = tuple(self._term(i, scope) for i in e.indices)
         name = self._tensor(base)
         if base.shape is not None:
-            self._check_shape(e, base.shape, indices, scope)
+            self._check_shape(e, base.shape, indices, e.indices, scope)
         if base in scope:
             return T.app(T.Head(scope[base], len(indices)), *indices)
         return T.apply(name, *indices, random=_is_random(base))
@@ -281,16 +281,22 @@ class Converter:
             return None
         return tuple(None if size is sp.oo else self.term(size) for size in shape)
 
-    def _check_shape(self, e: Any, shape: Any, indices: tuple[Term, ...], scope: Scope) -> None:
+    def _check_shape(
+        self, e: Any, shape: Any, indices: tuple[Term, ...], given: Any, scope: Scope
+    ) -> None:
+        """Every index lies in the range of its axis: the judgement of shapes.
+
+        Sizes are compared as polynomials in their symbols.
+        """
         if len(shape) != len(indices):
             raise ConversionError(f"{_text(e)}: shape {shape} has {len(shape)} axes")
-        for position, (size, i, given) in enumerate(zip(shape, indices, e.indices, strict=True)):
+        for position, (size, i, shown) in enumerate(zip(shape, indices, given, strict=True)):
             if not self._fits(i, size, scope):
                 have = (
                     f" with range {self._range(i, scope)}" if i.op == "var" and i.children else ""
                 )
                 raise ConversionError(
-                    f"{_text(e)}: axis {position} has size {size}, which the index {given}{have} "
+                    f"{_text(e)}: axis {position} has size {size}, which the index {shown}{have} "
                     "is not known to fit"
                 )
 
@@ -364,13 +370,14 @@ class Converter:
         return T.det(self._term(size, scope), T.abstract(self._term(body, inner), (x, y)))
 
     def _applied(self, e: Any, scope: Scope) -> Term:
-        name, indices, (size, i, body), order = e.args
+        name, indices, (size, i, body), order, shape = e.args
         n = self._term(size, scope)
         x, inner = self._opened(i, size, scope)
         vector = T.abstract(self._term(body, inner), (x,))
         scalars = tuple(self._term(a, scope) for a in indices)
+        self._check_shape(f"{name}({_text(body)}){list(indices)}", shape, scalars, indices, scope)
         head = T.Head(_name(name), len(scalars), (1,), (0,) * int(order))
-        self._declare(head.head, (size, head.own_scalars))  # a size is not printed
+        self._declare(head.head, (size, tuple(shape)[: head.own_scalars]))  # not printed
         return T.app(head, *scalars, n, vector)
 
     # ------------------------------------------------------------------ formulas

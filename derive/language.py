@@ -199,7 +199,8 @@ def determinant(size: Any, entry: Callable[[sp.Idx, sp.Idx], Any]) -> Determinan
 class Applied(sp.Expr):
     """An entry of a function of a vector, or of one of its partial derivatives.
 
-    args: name, indices, size and index and body of the vector argument, order of differentiation.
+    args: name, indices, size and index and body of the vector argument, order of differentiation,
+    shape.
     """
 
     is_real = True
@@ -239,7 +240,9 @@ class _Value:
         i = sp.Idx(sp.Dummy("i", integer=True), f.size)
         body = self.x[i] if isinstance(self.x, sp.IndexedBase) else self.x(i)
         vector = sp.Tuple(f.size, i, _expr(body))
-        return Applied(Str(f.name), sp.Tuple(*map(_expr, given)), vector, sp.Integer(self.order))
+        shape = sp.Tuple(*map(_expr, f.shape), *[f.size] * self.order)
+        places = sp.Tuple(*map(_expr, given))
+        return Applied(Str(f.name), places, vector, sp.Integer(self.order), shape)
 
 
 # ---------------------------------------------------------------------------- formulas

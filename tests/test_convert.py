@@ -404,3 +404,45 @@ def test_an_entry_has_as_many_indices_as_the_tensor():
             ValueError, match=r"^A has the shape \(n, m\), which [13] indices do not"
         ):
             matrix[wrong]
+
+
+# ------------------------------------------------------------------ shapes
+
+f = L.VectorFunction("f", n, m)
+W = L.tensor("W", n, d / m)
+c = L.index("c", d / m)
+FITTING = {
+    "component": f(x)[k],
+    "partial derivative": f.partial(x)[k, i],
+    "size by polynomials": L.tensor("B", (n + 1) * m - m)[L.index("r", n) * m + k],
+    "quotient": W[i, c],
+}
+MISFITS = {
+    "component": (lambda: f(x)[i], "axis 0 has size m, which the index i with range n"),
+    "derivative by it": (lambda: f.partial(x)[k, k], "axis 1 has size n, which the index k"),
+    "derivative of it": (lambda: f.partial(x)[i, i], "axis 0 has size m, which the index i"),
+    "argument": (lambda: f(y)[k], "axis 0 has size m"),
+    "one function, two shapes": (
+        lambda: f(x)[k] + L.VectorFunction("f", n, d)(x)[L.index("e", d)],
+        "f is declared twice",
+    ),
+    "last index and more": (lambda: x[n], "axis 0 has size n, which the index n"),
+    "quotient": (lambda: W[i, k], r"axis 1 has size d/m, which the index k with range m"),
+    "inner sizes": (lambda: L.total(x[i] * y[i], i), "axis 0 has size m, which the index i"),
+}
+
+
+@pytest.mark.parametrize("case", FITTING)
+def test_indices_that_fit(case: str) -> None:
+    assert term(FITTING[case]).op == "app"
+
+
+@pytest.mark.parametrize("case", MISFITS)
+def test_indices_of_another_size_are_refused_with_both_sizes(case: str) -> None:
+    made, message = MISFITS[case]
+    with pytest.raises(ConversionError, match=message):
+        term(made())
+
+
+def test_a_quotient_as_a_size_carries_that_it_divides() -> None:
+    assert obligations(T.eq(term(L.total(W[i, c], c)), T.ZERO)) == (T.isint(term(d / m)),)

@@ -64,7 +64,6 @@ from derive.claims._heads import (
     values,
 )
 from derive.convert import ConversionError, Converter
-from derive.kernel import shapes
 from derive.language import (
     GradientIs,
     at_most,
@@ -381,38 +380,6 @@ def test_a_condition_that_is_not_broken_does_not_count():
 
 
 # ---------------------------------------------------------------------- shapes
-
-
-def kernel_size(x):
-    return Converter().term(x)
-
-
-def shape_of(*sizes):
-    return tuple(map(kernel_size, sizes))
-
-
-def test_shapes_of_the_layer_for_all_sizes():
-    """The judgement of the kernel: an output row for every query, whatever the other sizes."""
-    q = shapes.matmul(shape_of(n, d), shape_of(d, d_k)).shape
-    k = shapes.matmul(shape_of(m, d), shape_of(d, d_k)).shape
-    v = shapes.matmul(shape_of(m, d), shape_of(d, d_v)).shape
-    scores = shapes.matmul(q, shapes.transpose(k).shape).shape
-    one = shapes.matmul(scores, v).shape
-    assert shapes.same(one, shape_of(n, d_v))
-    together = shapes.repeat(one, kernel_size(h), 1).shape
-    assert shapes.same(together, shape_of(n, h * d_v))
-    out = shapes.matmul(together, shape_of(h * d_v, d)).shape
-    assert shapes.same(out, shape_of(n, d))
-    for left, right in (
-        (shape_of(n, d), shape_of(d_k, d)),  # the matrix stored the other way
-        (q, k),  # keys not transposed
-        (q, shapes.transpose(v).shape),  # values for keys
-        (scores, q),  # queries for values
-        (shapes.repeat(one, kernel_size(h), 0).shape, shape_of(h * d_v, d)),  # along the tokens
-        (one, shape_of(h * d_v, d)),  # one head only
-    ):
-        with pytest.raises(shapes.ShapeError):
-            shapes.matmul(left, right)
 
 
 def test_entries_out_of_shape_are_no_statements():

@@ -13,8 +13,6 @@ import derive.kernel
 
 KERNEL = Path(derive.kernel.__file__).parent
 FILES = sorted(KERNEL.rglob("*.py"))
-#: modules that no proof is checked by; they may not be imported by the others
-ASIDE = {"shapes"}
 
 
 def imported(path: Path) -> set[str]:
@@ -48,12 +46,6 @@ def test_the_walk_sees_a_foreign_import(tmp_path: Path) -> None:
     assert imported(bad) == {"sympy", "derive.search"}
 
 
-def test_nothing_trusted_imports_what_stands_aside() -> None:
-    for path in FILES:
-        if path.stem not in ASIDE:
-            assert not {f"derive.kernel.{a}" for a in ASIDE} & imported(path), path
-
-
 def test_the_package_itself_imports_nothing() -> None:
     package = KERNEL.parent / "__init__.py"
     assert not package.exists() or not imported(package) - {"__future__"}
@@ -72,4 +64,3 @@ def test_the_checker_loads_the_kernel_only() -> None:
     assert not foreign
     ours = {m for m in loaded if m.partition(".")[0] == "derive"}
     assert all(m in ("derive", "derive.kernel") or m.startswith("derive.kernel.") for m in ours)
-    assert not ours & {f"derive.kernel.{a}" for a in ASIDE}
