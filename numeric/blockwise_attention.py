@@ -58,10 +58,16 @@ def blockwise_attention_vjp(
     # The mean of the gradients of a query's weights under these weights.
     mean = (cotangent * output).sum(axis=-1, keepdims=True)
     root = math.sqrt(queries.shape[-1])
-    grads = np.zeros_like(queries), np.zeros_like(keys), np.zeros_like(values)
+    dtype = np.result_type(queries, cotangent)
+    grads = (
+        np.zeros(queries.shape, dtype),
+        np.zeros(keys.shape, dtype),
+        np.zeros(values.shape, dtype),
+    )
     for rows, columns, excluded in _blocks(queries.shape[-2], keys.shape[-2], causal, block):
         q, k, v = queries[..., rows, :], keys[..., columns, :], values[..., columns, :]
-        weights = np.exp(_scores(q, k, excluded) - log_total[..., rows, :])
+        with np.errstate(over="ignore"):
+            weights = np.exp(_scores(q, k, excluded) - log_total[..., rows, :])
         grad_output = cotangent[..., rows, :]
         grads[2][..., columns, :] += transpose(weights) @ grad_output
         grad_scores = weights * (grad_output @ transpose(v) - mean[..., rows, :]) / root
@@ -75,7 +81,7 @@ def _forward(
 ) -> tuple[Array, Array]:
     """Output (..., n, d_v) and the logarithms (..., n, 1) of the sums of exponentials."""
     leading, n = queries.shape[:-2], queries.shape[-2]
-    mixed = np.zeros((*leading, n, values.shape[-1]), np.result_type(queries, keys, values))
+    mixed = np.zeros((*leading, n, values.shape[-1]), queries.dtype)
     largest = np.full((*leading, n, 1), -np.inf, queries.dtype)
     total = np.zeros((*leading, n, 1), queries.dtype)
     for rows, columns, excluded in _blocks(n, keys.shape[-2], causal, block):
@@ -85,7 +91,8 @@ def _forward(
         if not (top < np.inf).all():
             raise ValueError("scores hold nan or +inf; expected finite numbers")
         shift = np.where(np.isneginf(top), 0, top)  # a query that has not met any key
-        weights, kept = np.exp(scores - shift), np.exp(largest[at] - shift)
+        with np.errstate(over="ignore"):  # below the range is -inf, which is what exp needs
+            weights, kept = np.exp(scores - shift), np.exp(largest[at] - shift)
         largest[at] = top
         total[at] = kept * total[at] + weights.sum(axis=-1, keepdims=True)
         mixed[at] = kept * mixed[at] + weights @ values[..., columns, :]
@@ -126,4 +133,6 @@ def _checked(
     leading = queries.shape[:-2]
     require_shape("keys", keys, {"m": None, "d_k": queries.shape[-1]}, leading=leading)
     require_shape("values", values, {"m": keys.shape[-2], "d_v": None}, leading=leading)
+    dtype = np.result_type(queries, keys, values)
+    queries, keys, values = (x.astype(dtype, copy=False) for x in (queries, keys, values))
     return queries, keys, values

@@ -13,15 +13,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from numeric.arrays import Array, require_shape
+from numeric.arrays import Array, as_floating, require_shape
 from numeric.layer_weights import EncoderLayerWeights, LayerNormWeights
 from numeric.masks import apply_mask, require_mask_shape
 from numeric.memory import Arena
 from numeric.multi_head import concat_heads, split_heads
+from numeric.normalization import checked_divisor
 from numeric.weights import FeedForwardWeights, MultiHeadWeights
 
 #: So many numbers stay in the cache between the passes over them.
@@ -40,7 +42,9 @@ class FastEncoderLayer:
     """
 
     def __init__(self, weights: EncoderLayerWeights, *, epsilon: float = 1e-5) -> None:
-        """Raises ValueError for weights of another kind of layer."""
+        """Raises ValueError for weights of another kind of layer, and for an epsilon of 0."""
+        if not 0 < epsilon < math.inf:
+            raise ValueError(f"epsilon is {epsilon}; expected a finite number above 0")
         self.weights = weights
         self._attention, self._network, *norms = _plain_parts(weights)
         self._epsilon = epsilon
@@ -76,7 +80,7 @@ class FastEncoderLayer:
     def forward(self, x: npt.ArrayLike, *, mask: npt.ArrayLike | None = None) -> Array:
         """x (..., n, d_model) -> the same shape, n at least 1; mask as in `encoder_layer`."""
         self._has_run = False
-        x = np.ascontiguousarray(x, dtype=self._w_qkv.dtype)
+        x = _real("x", x, self._w_qkv.dtype)
         w = self.weights
         require_shape("x", x, {"n": None, "d_model": w.d_model}, leading=None)
         if x.shape[-2] == 0:
@@ -202,7 +206,7 @@ class FastEncoderLayer:
             np.einsum("nd,nd->n", u, u, out=inverse[:, 0])
             inverse /= u.shape[1]
             inverse += self._epsilon
-            np.divide(1, np.sqrt(inverse, out=inverse), out=inverse)
+            np.divide(1, checked_divisor(np.sqrt(inverse, out=inverse)), out=inverse)
             u *= inverse
             _affine(u, *self._norms[which], y)
 
@@ -215,7 +219,7 @@ class FastEncoderLayer:
         """
         if not self._has_run:
             raise RuntimeError("backward belongs to a forward pass; call forward first")
-        cotangent = np.ascontiguousarray(cotangent, dtype=self._w_qkv.dtype)
+        cotangent = _real("cotangent", cotangent, self._w_qkv.dtype)
         require_shape("cotangent", cotangent, {}, leading=self._shape)
         if self._is_used_up:
             cotangent = cotangent.copy()  # it may be what was returned the last time
@@ -342,6 +346,13 @@ class FastEncoderLayer:
         parts = [slice(k * d, (k + 1) * d) for k in range(3)]
         matrices = [split_heads(grad_w[:, part], h) for part in parts]
         return matrices + [grad_b[part].reshape(h, -1) for part in parts]
+
+
+def _real(name: str, values: npt.ArrayLike, dtype: np.dtype[Any]) -> Array:
+    array = as_floating(values)
+    if array.dtype.kind == "c":
+        raise ValueError(f"{name} has dtype {array.dtype}; expected real numbers")
+    return np.ascontiguousarray(array, dtype=dtype)
 
 
 def _are_tame(totals: Array) -> bool:

@@ -161,13 +161,13 @@ def _outside(x: Array, axes: Axes, epsilon: float) -> _Normalised:
     _refuse_constants(x, axes, epsilon)
     u = _centred(x, axes)
     sigma = np.sqrt(_mean_square(u, axes))
-    divisor = _checked_divisor(sigma + x.dtype.type(epsilon))
+    divisor = checked_divisor(sigma + x.dtype.type(epsilon))
     # Where sigma is 0 so is u, and u / sigma (which would be NaN) stands beside a factor 0.
     return _Normalised(u / divisor, divisor, u / np.where(sigma == 0, 1, sigma))
 
 
 def _root(u: Array, axes: Axes, epsilon: float) -> Array:
-    return _checked_divisor(np.sqrt(_mean_square(u, axes) + u.dtype.type(epsilon)))
+    return checked_divisor(np.sqrt(_mean_square(u, axes) + u.dtype.type(epsilon)))
 
 
 def _refuse_constants(x: Array, axes: Axes, epsilon: float) -> None:
@@ -189,7 +189,7 @@ def _mean_square(u: Array, axes: Axes) -> Array:
     return mean
 
 
-def _checked_divisor(divisor: Array) -> Array:
+def checked_divisor(divisor: Array) -> Array:
     """Infinite squares would make 0 of a row that is only large."""
     if not np.isfinite(divisor).all():
         limit = math.sqrt(float(np.finfo(divisor.real.dtype).max))

@@ -559,6 +559,14 @@ ATTENTION = [
 
 BLOCKWISE = [
     Planted(
+        "the precision of the queries for all that is kept",
+        "blockwise_attention",
+        "_checked",
+        "np.result_type(queries, keys, values)",
+        "queries.dtype",
+        "blockwise::test_one_input_of_less_precision_costs_the_others_nothing",
+    ),
+    Planted(
         "what was mixed so far is not scaled to the new maximum",
         "blockwise_attention",
         "_forward",
@@ -925,7 +933,7 @@ NORMS = [
     Planted(
         "squares that overflow make 0 of a large row",
         "normalization",
-        "_checked_divisor",
+        "checked_divisor",
         "not np.isfinite(divisor).all()",
         "False",
         "normalization::test_squares_that_overflow_are_refused",

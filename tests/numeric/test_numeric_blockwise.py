@@ -71,6 +71,31 @@ def test_scores_beyond_the_range_of_exp_and_rising_or_falling_from_block_to_bloc
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-9)
 
 
+def test_scores_at_both_ends_of_the_range():
+    """Their difference is beyond it, and the smaller one counts nothing."""
+    q = np.full((1, 1), 1.7e19, np.float32)
+    k, v, g = np.array([[1.7e19], [-1.7e19]], np.float32), np.array([[1.0], [5.0]]), np.ones((1, 1))
+    for block in (1, 2):
+        assert blockwise_attention(q, k, v, block=block) == 1
+        grads = blockwise_attention_vjp(q, k, v, g, block=block)
+        for a, b in zip(grads, ([[0]], [[0], [0]], [[1], [0]]), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("narrow", range(4))
+def test_one_input_of_less_precision_costs_the_others_nothing(narrow):
+    """Sums of exponentials and gradients are kept in the widest of the precisions."""
+    arguments = list(drawn(((), 4, 9, 2, 3), scale=30))
+    arguments[narrow] = arguments[narrow].astype(np.float32)
+    q, k, v, g = arguments
+    found = [blockwise_attention(q, k, v, block=2), *blockwise_attention_vjp(q, k, v, g, block=2)]
+    q, k, v, g = (x.astype(np.float64) for x in arguments)
+    wanted = [scaled_dot_product_attention(q, k, v), *scaled_dot_product_attention_vjp(q, k, v, g)]
+    for a, b in zip(found, wanted, strict=True):
+        assert a.dtype == np.float64
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
+
+
 def test_queries_without_a_key_give_nothing():
     q, k, v, g = drawn(((), 5, 3, 2, 2))
     assert not blockwise_attention(q, k, v, causal=True, block=2)[:2].any()

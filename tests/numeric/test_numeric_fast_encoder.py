@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -145,6 +146,33 @@ def test_what_is_no_number_is_refused(bad):
     x[1, 2] = bad
     with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="nan or"):
         FastEncoderLayer(drawn()).forward(x)
+
+
+def test_numbers_whose_squares_overflow_are_refused():
+    """They are no row of zeros; without queries and keys the scores would not tell."""
+    weights = map_leaves(np.zeros_like, drawn(np.float32))
+    x = np.zeros((3, 12))
+    x[1, 2] = 1e25
+    for run in (partial(encoder_layer, weights=weights), FastEncoderLayer(weights).forward):
+        with pytest.raises(ValueError, match=r"squares overflow \(above about 2e\+19 in float32"):
+            run(x.astype(np.float32))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, np.nan, np.inf])
+def test_an_epsilon_that_is_not_positive_is_refused(epsilon):
+    with pytest.raises(ValueError, match=f"epsilon is {epsilon}; expected a finite number above 0"):
+        FastEncoderLayer(drawn(), epsilon=epsilon)
+
+
+def test_what_is_not_real_is_refused():
+    layer = FastEncoderLayer(drawn())
+    with pytest.raises(ValueError, match="dtype <U1; expected numbers"):
+        layer.forward([["1"] * 12])
+    with pytest.raises(ValueError, match="x has dtype complex128; expected real numbers"):
+        layer.forward(np.ones((3, 12)) + 0j)
+    layer.forward(np.ones((3, 12), np.float16))
+    with pytest.raises(ValueError, match="cotangent has dtype complex128; expected real numbers"):
+        layer.backward(np.ones((3, 12)) + 0j)
 
 
 def test_backward_needs_a_forward_pass_that_has_come_to_its_end():

@@ -189,3 +189,43 @@ def test_gradients_of_other_weights_are_refused(rng):
         adam_step(start, start, state)
     with pytest.raises(ValueError, match="trees differ"):
         adam_step(start, start, replace(AdamState.init(start), square=without))
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-4, 300.0])
+def test_float16_is_reckoned_in_float32(size):
+    """There the default epsilon is 0, so that a gradient of 0 would give 0/0, and squares of 256
+    overflow."""
+    start, gradient = np.ones(2, np.float16), np.full(2, size, np.float16)
+    moved, state = adam_step(start, gradient, AdamState.init(start))
+    assert (moved.dtype, state.mean.dtype, state.square.dtype) == ("float16", "float32", "float32")
+    np.testing.assert_allclose(moved, 1 - 1e-3 * (size > 0), atol=5e-4)
+    np.testing.assert_allclose(state.square, 1e-3 * size**2, rtol=2e-3)
+    by_sgd = sgd_step(start, gradient, learning_rate=1e-3)
+    assert by_sgd.dtype == np.float16
+    np.testing.assert_allclose(by_sgd, 1 - 1e-3 * size, rtol=1e-3)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_gradients_that_are_not_finite_are_refused(bad):
+    start, gradient = np.ones(2), np.array([0.0, bad])
+    with pytest.raises(ValueError, match="a gradient holds nan or inf; expected finite numbers"):
+        sgd_step(start, gradient, learning_rate=0.1)
+    with pytest.raises(ValueError, match="a gradient holds nan or inf; expected finite numbers"):
+        adam_step(start, gradient, AdamState.init(start))
+
+
+def test_gradients_whose_squares_overflow_are_refused():
+    """An infinite average of squares would hold its weight where it is, for ever."""
+    start = np.ones(2, np.float32)
+    gradient = np.array([1, -1e25], np.float32)
+    with pytest.raises(ValueError, match=r"holds 1e\+25, whose square overflows in float32"):
+        adam_step(start, gradient, AdamState.init(start))
+
+
+def test_integers_are_no_weights():
+    start = np.ones(2, int)
+    message = "weights have dtype int64; expected floating point numbers"
+    with pytest.raises(ValueError, match=message):
+        sgd_step(start, np.ones(2), learning_rate=0.1)
+    with pytest.raises(ValueError, match=message):
+        adam_step(start, np.ones(2), AdamState.init(start))
