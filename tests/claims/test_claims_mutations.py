@@ -32,7 +32,7 @@ AT_LEAST = {
     "A13": 8,  # projections, scaling, divisions or heads that are not counted; another crossover
     "A14": 3,  # exactly as many operations; another factor
     "A15": 2,  # exponents without their factor 2; all sines before all cosines
-    "A16": 2,  # frequencies with a common period; positions that are real numbers
+    "A16": 3,  # frequencies with a common period; positions that are real numbers; no gap
     "A17": 1,  # a sign in the addition formula of the cosine
     "A18": 1,  # an odd width
     "A19": 1,  # the transposed matrix
