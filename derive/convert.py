@@ -8,6 +8,7 @@ What it does not understand it refuses, naming the sub-expression.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
 from typing import Any, Final
@@ -513,6 +514,9 @@ def _name(label: Any) -> str:
     name = label.name if isinstance(label, sp.Symbol) else str(label)
     if name[:1] in ("_", "%"):
         raise ConversionError(f"the name {name} begins with {name[0]!r}, as those of bound ones do")
+    plain = unicodedata.normalize("NFKC", name)
+    if plain != name:
+        raise ConversionError(f"the name {name} would be read as {plain}: write it like that")
     if not _NAME.fullmatch(name) or name in _WORDS:
         raise ConversionError(
             f"the name {name} would be read as a formula: write letters and digits, with scripts "

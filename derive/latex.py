@@ -32,6 +32,7 @@ _GREEK_NAMES: Final = """
     omega Sigma Omega Delta Gamma Phi
 """
 GREEK: Final = frozenset(_GREEK_NAMES.split())
+_BY_LETTER: Final = dict(zip("αβγδεηθκλμνξπρστφχψωΣΩΔΓΦ", _GREEK_NAMES.split(), strict=True))
 
 _MOD, _ADD, _SUM, _MUL, _POW, _ATOM = 0, 1, 2, 3, 4, 5
 PRODUCT: Final = _MUL
@@ -207,6 +208,7 @@ def name(symbol: str) -> str:
 
 
 def _word(base: str) -> str:
+    base = _BY_LETTER.get(base, base)
     if base in GREEK:
         return "\\" + base
     if base == "loss":
@@ -218,6 +220,7 @@ def _word(base: str) -> str:
 
 
 def _script(s: str) -> str:
+    s = _BY_LETTER.get(s, s)
     if s in GREEK:
         return "\\" + s
     short = {"ff": "ff"}

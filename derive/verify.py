@@ -7,6 +7,7 @@ the checker, which is the runner's business.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -274,9 +275,21 @@ def _check_print(formulas: Sequence[Term]) -> None:
         if t.op == "app" and not t.loose and not t.data.arities:
             forms.append(latex.latex(t))
         for form in forms:
-            other = named.setdefault(form, name)
+            other = named.setdefault(_as_seen(form), name)
             if other != name:
                 raise Unsettled(f"{name} and {other} are both printed as {form}")
+
+
+#: Letters of other scripts that look like Latin ones.
+_LATIN: Final = str.maketrans(
+    dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοАВЕЅІЈКМНОРСТХУаеѕіјорсхуԁһԛԝ",
+             "ABEZHIKMNOPTYXoABESIJKMHOPCTXYaesijopcxydhqw", strict=True))
+)  # fmt: skip
+
+
+def _as_seen(form: str) -> str:
+    """LaTeX with letters of other scripts in place of those that they look like."""
+    return re.sub(r"\\mathrm\{(\w)\}", r"\1", form.translate(_LATIN))
 
 
 def _name(t: Term) -> str | int:

@@ -300,6 +300,12 @@ def test_names_that_are_printed_alike() -> None:
         (L.tensor("x_1", d)[0], L.real("x1")),
         (sp.sin(L.real("pi")), 0),
         (L.real("e"), sp.E),
+        (L.real("\u03b1"), L.real("alpha")),
+        (sp.sin(L.real("\u03c0")), 0),
+        (L.real("a"), L.real("\u0430")),  # the Cyrillic letter
+        (L.real("W_\u0395"), L.real("W_E")),  # the Greek letter
+        (L.tensor("\u0441", d)[0], L.tensor("c", d)[0]),
+        (L.tensor("x_\u0456", d)[0], L.tensor("x_i", d)[0]),
     ):
         settled = settle(claim(statement=L.equal(one, other)))
         assert settled.result.verdict is Verdict.UNDECIDED
@@ -366,6 +372,8 @@ def test_names_that_would_be_read_as_formulas() -> None:
         assert "would be read as a formula" in reason(
             L.less(L.real(bad), 0), L.less(L.real(bad), -1)
         )
+    for bad in ("x\u00b2", "\uff58", "x\u2081", "\u2113"):  # a square, a wide x, a subscript, l
+        assert "would be read as" in reason(L.less(L.real(bad), 0))
     sine = sp.Function("sin")(x)
     assert "read as a formula" in reason(L.less(sine, sp.sin(x)), L.less(sine, sp.sin(x)))
     entry = L.tensor("delta", n, n)[i, j]
