@@ -320,12 +320,15 @@ class Converter:
         )
 
     def _never_negative(self, t: Term) -> bool:
-        """Whether t >= 0 at the end of the range of every index that runs up to another one."""
+        """Whether t >= 0 at the end of the range of every index.
+
+        Those whose ranges depend on other indices come first.
+        """
         poly = self._norm.poly(t)
-        inner = [s for s in T.free_symbols(t) if isinstance(s, Term) and _is_inner(s)]
-        if not inner:
+        indices = [s for s in T.free_symbols(t) if isinstance(s, Term) and s.data[1] == "fin"]
+        if self._norm.nonneg(poly) or not indices:
             return self._norm.nonneg(poly)
-        k = min(inner, key=lambda s: s.key)
+        k = min(indices, key=lambda s: (not _is_inner(s), s.key))
         within = [m for m in poly if any(k in T.free_symbols(f) for f, _ in m.factors)]
         if any(m.indices or m.factors != ((k, 1),) for m in within):
             return False  # not linear in k

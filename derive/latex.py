@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from math import prod
 from typing import Final
 
 from derive.kernel import terms as T
@@ -49,6 +50,8 @@ _PART: Final = "%part "
 _LAW: Final = "%law "
 #: The tensor whose sums are means over outcomes, where it holds their probabilities.
 _P: Final = "P"
+#: A table with more entries than that is shown as far as it was written.
+_MOST_ENTRIES: Final = 256
 _BOUND: Final = "a tensor of a quantifier"
 
 
@@ -909,11 +912,14 @@ def fenced(text: str, fence: str = "()") -> str:
     return rf"\left{left}{text}\right{right}" if tall else f"{left}{text}{right}"
 
 
-def value(v: Term | Lam) -> str:
-    """An exact value: a number as such, a tensor of small integers as nested lists."""
+def value(v: Term | Lam, shape: Sequence[int | None] = ()) -> str:
+    """An exact value: a number as such, a tensor of small integers as nested lists.
+
+    `shape` tells how many entries are shown along each axis, None where it is not known.
+    """
     if isinstance(v, Term):
         return latex(v)
-    table = _table(v)
+    table = _table(v, shape or (None,) * v.arity)
     if table is not None:
         return table
     names = [T.var(c, "real") for c in "abce"[: v.arity]]
@@ -921,7 +927,7 @@ def value(v: Term | Lam) -> str:
     return rf"({indices}) \mapsto {latex(T.instantiate(v.body, names))}"
 
 
-def _table(v: Lam) -> str | None:
+def _table(v: Lam, shape: Sequence[int | None]) -> str | None:
     """Nested lists for a tensor that vanishes outside the literal places of its deltas."""
     places = {
         (t.children[0].data, int(t.children[1].data))
@@ -935,12 +941,15 @@ def _table(v: Lam) -> str | None:
     if not places or not pure or loose_outside_delta or v.body.op == "bound":
         return None
     norm = Normaliser()
-    sizes = [1 + max((k for i, k in places if i == axis), default=0) for axis in range(v.arity)]
+    own = [1 + max((k for i, k in places if i == axis), default=0) for axis in range(v.arity)][::-1]
+    sizes = [a if b is None else b for a, b in zip(own, shape, strict=True)]
+    if prod(sizes) > _MOST_ENTRIES:
+        sizes = own
 
     def rows(index: tuple[Term, ...]) -> str:
         if len(index) == v.arity:
             return T.show(norm.term(T.instantiate(v.body, index)))
-        size = sizes[v.arity - 1 - len(index)]
+        size = sizes[len(index)]
         return "[" + ", ".join(rows((*index, T.num(k))) for k in range(size)) + "]"
 
     return rows(())

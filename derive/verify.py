@@ -23,7 +23,7 @@ from derive.kernel.axioms import AXIOMS, EVALUATIONS
 from derive.kernel.check import at_values, laws_around
 from derive.kernel.domain import conclusion_obligations, obligations
 from derive.kernel.log import Json, write
-from derive.kernel.normal import Normaliser
+from derive.kernel.normal import Normaliser, literal
 from derive.kernel.rules import Theorem, check_statement, infer
 from derive.kernel.terms import KernelError, Lam, Term
 from derive.matrix_form import matrix_latex
@@ -484,10 +484,22 @@ def _shown(work: _Work, values: Values) -> dict[str, str]:
     """The values, apart from functions that the hypotheses already spell out."""
     spelled_out = definitions.defined_symbols(work.goal(with_added=False))
     return {
-        latex.name(k if isinstance(k, str) else k.data[0]): latex.value(v)
+        latex.name(k if isinstance(k, str) else k.data[0]): latex.value(v, _sizes(work, k, values))
         for k, v in values.items()
         if not (isinstance(k, str) and k in spelled_out)
     }
+
+
+def _sizes(work: _Work, symbol: Term | str, values: Values) -> tuple[int | None, ...]:
+    """How long the axes of a tensor are at the values, None where that is not known."""
+    shape = work.converter.shape_of(symbol) if isinstance(symbol, str) else None
+    numbers = {s: v for s, v in values.items() if isinstance(s, Term) and isinstance(v, Term)}
+
+    def length(size: Term | None) -> int | None:
+        found = None if size is None else literal(Normaliser().poly(T.substitute(size, numbers)))
+        return int(found) if found is not None and found.denominator == 1 and found > 0 else None
+
+    return tuple(map(length, shape or ()))
 
 
 def _instance_text(conclusion: Term, values: Values) -> str:

@@ -416,6 +416,10 @@ FITTING = {
     "partial derivative": f.partial(x)[k, i],
     "size by polynomials": L.tensor("B", (n + 1) * m - m)[L.index("r", n) * m + k],
     "quotient": W[i, c],
+    "all but the last": x[L.index("r", n - 1)],
+    "the next one": x[L.index("r", n - 1) + 1],
+    "backwards": x[n - 1 - i],
+    "every second one": L.tensor("E", 2 * n)[2 * i + 1],
 }
 MISFITS = {
     "component": (lambda: f(x)[i], "axis 0 has size m, which the index i with range n"),
@@ -426,6 +430,11 @@ MISFITS = {
         lambda: f(x)[k] + L.VectorFunction("f", n, d)(x)[L.index("e", d)],
         "f is declared twice",
     ),
+    "the next one": (lambda: x[i + 1], "axis 0 has size n"),
+    "the second next one": (lambda: x[L.index("r", n - 1) + 2], "axis 0 has size n"),
+    "the one before": (lambda: x[L.index("r", n - 1) - 1], "axis 0 has size n"),
+    "backwards": (lambda: x[n - i], "axis 0 has size n"),
+    "every second one": (lambda: L.tensor("E", 2 * n)[2 * i + 2], r"axis 0 has size 2\*n"),
     "last index and more": (lambda: x[n], "axis 0 has size n, which the index n"),
     "quotient": (lambda: W[i, k], r"axis 1 has size d/m, which the index k with range m"),
     "inner sizes": (lambda: L.total(x[i] * y[i], i), "axis 0 has size m, which the index i"),

@@ -467,3 +467,24 @@ def test_contradictory_hypotheses_are_named_and_only_where_they_are_used() -> No
     )
     unused = settle(claim(statement=L.equal(x + y, y + x), given=given)).result
     assert unused.verdict is Verdict.PROVED
+
+
+def test_tensors_are_shown_as_long_as_they_are() -> None:
+    n, m = L.dims("n m")
+    i, v, M = L.index("i", n), L.tensor("v", n), L.tensor("M", m, n)
+    five, block = L.tensor("w", 5), L.tensor("B", n * m)
+
+    def shown(statement: Any, values: Any) -> dict[str, str]:
+        given = claim(statement=statement, counterexample=Example(values))
+        return settle(given).result.counterexamples[0].values
+
+    more = {n: 1, v: [2, 3, 4]}
+    assert shown(L.equal(L.total(v[i], i), 1), more) == {"n": "1", "v": "[2]"}
+    less = {n: 3, v: [2]}
+    assert shown(L.equal(L.total(v[i], i), 1), less) == {"n": "3", "v": "[2, 0, 0]"}
+    assert shown(L.equal(five[4], 1), {five: [2]}) == {"w": "[2, 0, 0, 0, 0]"}
+    values = {n: 2, m: 1, M: [[1, 2, 3], [4, 5, 6]], block: [1, 1, 1]}
+    statement = L.equal(L.total(M[0, i], i), block[0])
+    assert shown(statement, values)["M"] == "[[1, 2]]"
+    assert shown(statement, values)["B"] == "[1, 1]"
+    assert shown(L.equal(v[0], 1), {v: [2, 3]}) == {"v": "[2, 3]"}  # nothing is said of n
