@@ -59,7 +59,7 @@ def check(project: Project, out: Path, *, again: bool = False) -> Audited:
     others = [*LIBRARY, "Spec", *(f"Logs{k + 1}" for k in range(PARTS))]
     if again:
         jobs = [(["Audit"], others), *(([f"Proofs{k + 1}"], []) for k in range(PARTS))]
-        with ThreadPoolExecutor(len(jobs)) as pool:
+        with ThreadPoolExecutor(PARTS) as pool:  # each takes a gigabyte
             list(pool.map(lambda job: recheck(out, *job), jobs))
     else:
         recheck(out, [*others, "Audit"])

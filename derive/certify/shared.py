@@ -189,7 +189,7 @@ class Shared:
             case "Free":
                 return self._leaf(3, (FREE, n[1]))
             case "HFree":
-                return _Facts(2, self._form(("head",)), ((FREE, n[1]),), apart=n[2])
+                return _Facts(2, self._form(("head", n[2])), ((FREE, n[1]),), apart=n[2])
             case "Bound":
                 return self._leaf(2, (INDEX, n[1]))
             case "HBound":

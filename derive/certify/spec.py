@@ -14,8 +14,8 @@ from derive.kernel.terms import Term
 
 #: What ``Spec.v`` begins with.
 HEADER: Final = """\
-(** What is claimed, generated from the claims.  In their LaTeX, \\D stands for d_{model}, and a
-    sum over i<n,j<m for two sums from 0. *)
+(** What is claimed, generated from the claims.  D stands for d_model, and in their LaTeX \\D for
+    d_{model}, and a sum over i<n,j<m for two sums from 0. *)
 From Derive Require Import Prelude.
 Open Scope R_scope.
 
@@ -66,6 +66,8 @@ WIDTH: Final = 99
 _KINDS: Final = ("", "is_int", "is_nat", "is_size", "is_index")
 _MANY: Final = ("", "ints", "nats", "sizes", "each")
 _FUNCTIONS: Final = ("sin", "cos", "exp", "ln", "sqrt", "Rabs", "floor")
+#: for what most statements speak of
+_SHORT: Final = {"d_model": "D"}
 _TAKEN: Final = frozenset((
     "R", "E", "IZR", "INR", "PI", "O", "S", "I", "Q", "N", "Z", "nat", "unit", "list", "bool",
     "Prop", "Set", "Type", "SProp", "forall", "exists", "fun", "let", "in", "if", "then", "else",
@@ -300,8 +302,11 @@ class Printer:
             args.append(h[2])
             h = h[1]
         plain = all(a[0] == "Bound" and a[1] == k for k, a in enumerate(args))
-        if body[0] == "Val" and h[0] == "HFree" and not h[2] and plain and len(args) == count:
-            return self.names[h[1]]
+        if body[0] == "Val" and plain and len(args) == count:
+            if h[0] == "HFree" and not h[2]:
+                return self.names[h[1]]
+            if h[0] == "HBound" and h[1] >= count:
+                return bound[-1 - h[1]]
         return f"(fun {' '.join(bound[-count:])} => {self.term(body, bound, _ALL)})"
 
     # ------------------------------------------------------------------ terms
@@ -581,5 +586,5 @@ def symbol_names(frees: Sequence[Free]) -> list[str]:
     for f in frees:
         s = f.symbol
         text = s.data[0] if isinstance(s, Term) else str(s.head) + "'" * len(s.derivatives)
-        out.append(identifier(text, out))
+        out.append(identifier(_SHORT.get(text, text), out))
     return out

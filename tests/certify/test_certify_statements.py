@@ -22,7 +22,9 @@ from derive.certify.derivatives import premise
 from derive.certify.encode import Log, frees
 from derive.certify.project import LIBRARY, build, spec_source
 from derive.certify.spec import HEADER, Printer, identifier, symbol_names
+from derive.kernel import log as kernel_log
 from derive.kernel import terms as T
+from derive.kernel.rules import Theorem, infer
 from derive.kernel.terms import Head
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -132,8 +134,8 @@ def test_a_derivative_symbol_is_the_gradient_wherever_there_is_one() -> None:
     assert shown == (
         "forall (f' : R -> R -> R -> R1 -> R) (f : R -> R -> R1 -> R), "
         "forall x : R, sizes x1, forall T : R1, forall T1 : R1, "
-        "gradient1 x1 (fun X => f x x1 (vector x1 (fun i => X i))) (fun c => T c) (fun c => T1 c) "
-        "-> each i<x1, T1 i = f' x i x1 (vector x1 (fun j => T j))"
+        "gradient1 x1 (fun X => f x x1 (vector x1 X)) T T1 "
+        "-> each i<x1, T1 i = f' x i x1 (vector x1 T)"
     )
 
 
@@ -196,6 +198,58 @@ def test_an_altered_statement_is_noticed() -> None:
         with pytest.raises((AssertionError, Misread, KeyError, T.KernelError)):
             compared(name, Log(proofs[k]), {**known, name: (parameters, "".join(words))})
         noticed += 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (" defined a*Delta^2 <> 0;\n", ""),
+        ("defined a*Delta^2 <> 0;", "a*Delta^2 <> 0 ->"),
+        ("a*Delta^2 <> 0", "a <> 0"),
+        (";\n each i<m; j<m,", ";\n defined each i<m; j<m,"),
+    ],
+)
+def test_an_altered_condition_is_noticed(old: str, new: str) -> None:
+    claims = [e for e in logs() if e[0] == "softmax/scaled-vanishing"]
+    known = definitions(spec_source(build(claims)))
+    name, log = "softmax__scaled_vanishing", Log(claims[0][2][0])
+    assert compared(name, log, known) == 2
+    parameters, body = known[name]
+    assert old in body
+    with pytest.raises((AssertionError, Misread)):
+        compared(name, log, {**known, name: (parameters, body.replace(old, new))})
+
+
+def _tautology(p: T.Term) -> Theorem:
+    return infer("discharge", [infer("assume", [], p)], p)
+
+
+def test_conditions_under_other_indices_stand_apart() -> None:
+    """A condition holds for an index, whose range may be empty, where the claim has none."""
+    roots = [_tautology(T.eq(t, X)) for t in (Y, X, I)]
+    data = kernel_log.write("proof", roots[0].conclusion, roots)
+    source = spec_source(build([("a/b", "", [data])]))
+    known = definitions(source)
+    assert known["a__b"][1].startswith(" forall (x y : R),\n defined x = x -> x = x;\n y = x ->")
+    assert known["a__b_defined"][1].startswith(" sizes n, forall (x : R), each i<n,\n i = x ->")
+    assert compared("a__b", Log(data), known) == 2
+
+
+def test_a_random_tensor_does_not_stand_for_another_one() -> None:
+    """What is said of tensors in the same words gets one definition; random ones have none."""
+
+    def logged(*tensors: T.Term) -> Any:
+        sums = (T.sum_over(I, T.mul(a, T.fn("exp", T.fn("sin", a)))) for a in tensors)
+        sides = [T.expectation(t) if T.is_random(t) else t for t in sums]
+        theorem = _tautology(T.eq(T.add(*sides), X))
+        return kernel_log.write("proof", theorem.conclusion, [theorem])
+
+    a, b = T.apply("a", I), T.apply("b", I)
+    claims = [("a/b", "", [logged(a), logged(a, b)]),
+              ("a/c", "", [logged(T.apply("a", I, random=True))])]  # fmt: skip
+    assert read_back(claims) == 3
+    (name,) = build(claims).shared.definitions
+    assert spec_source(build(claims)).count(f"{name} n") == 6
 
 
 @pytest.mark.parametrize(
