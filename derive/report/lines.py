@@ -60,7 +60,7 @@ class Line:
 
     def gain(self) -> int:
         """About how many bytes are saved by packing it."""
-        compressed = len(self.markup) // 25
+        compressed = len(self.markup) // 20
         return len(self.shown().encode()) - len(self.packed().encode()) - compressed
 
     def dispensable(self) -> float:
