@@ -9,6 +9,7 @@ ends in kernel rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations, islice
 from typing import Final
 
 from derive import (
@@ -131,6 +132,13 @@ def _integer(p: Prover, goal: Term, splits: int) -> Theorem:
                 return _from_integer(p, known, t)
             except (search.NotFound, KernelError):
                 continue
+    for one, other in combinations(
+        islice((g for g in p.facts() if g.conclusion.op == "isint"), 4), 2
+    ):
+        try:
+            return _from_product(p, one, other, t)
+        except (search.NotFound, KernelError):
+            continue
     try:
         return substitution.rewritten(
             p, goal, lambda new: infer("integer", p.facts(), *new.children)
@@ -148,6 +156,17 @@ def _from_integer(p: Prover, known: Theorem, t: Term) -> Theorem:
         law = p.discharge(infer("integer", p.facts(), T.add(v, difference)), case)
     both = p.mp(p.at(p.for_all(law, v), u), known)
     same = p.equal(T.add(u, difference), t, show=False)
+    return p.rewrite(same, both, T.isint)
+
+
+def _from_product(p: Prover, one: Theorem, other: Theorem, t: Term) -> Theorem:
+    """t = u v is an integer if u and v are known to be."""
+    factors = [g.conclusion.children[0] for g in (one, other)]
+    same = p.equal(T.mul(*factors), t, show=False)
+    names = [T.var(f"_v{k}", "real") for k in range(2)]
+    with p.supposing(T.conj(*map(T.isint, names))) as case:
+        law = p.discharge(infer("integer", p.facts(), T.mul(*names)), case)
+    both = p.mp(p.at(p.for_all(law, *names), *factors), one, other)
     return p.rewrite(same, both, T.isint)
 
 
@@ -343,12 +362,12 @@ def _divided(p: Prover, goal: Term) -> Theorem:
     if goal.op != "eq":
         raise search.NotFound(goal, "an inequality")
     gap = T.sub(*goal.children)
-    for known in p.known():
-        c = known.conclusion
-        if c.op != "not" or c.children[0].op != "eq":
-            continue
+    apart_from = [T.sub(*g.conclusion.children[0].children) for g in p.known()
+                  if g.conclusion.op == "not" and g.conclusion.children[0].op == "eq"]  # fmt: skip
+    if any(g.conclusion.op == "eq" for g in p.known()):
+        apart_from.append(T.add(*goal.children))  # from a^2 = b^2
+    for by in apart_from:
         try:
-            by = T.sub(*c.children[0].children)
             apart = prove(p, T.negate(T.eq(by, T.ZERO)), 0)
             product = _solved(p, T.eq(T.mul(by, gap), T.ZERO))
             inverse = infer("modus-ponens", [infer("axiom", [], "inverse", by), apart])
@@ -365,6 +384,15 @@ def _summed(p: Prover, goal: Term) -> Theorem:
     if goal.op == "eq" or not any(_adds_up(c) for c in (goal, *(g.conclusion for g in p.known()))):
         raise search.NotFound(goal, "nothing is added up")
     return inequalities.prove(p, goal, sums.uses(p, goal))
+
+
+def _summed_at_indices(p: Prover, goal: Term) -> Theorem:
+    """The same, with what is known for all indices at those of the goal."""
+    instances_there = list(sums.at_free_indices(p, goal)) if goal.op != "eq" else []
+    if not instances_there:
+        raise search.NotFound(goal, "nothing is known of its indices")
+    with p.remembering(*instances_there):
+        return _summed(p, goal)
 
 
 def _mirrored(p: Prover, goal: Term) -> Theorem:
@@ -408,6 +436,41 @@ def _through_functions(p: Prover, goal: Term) -> Theorem:
     return orders.through_functions(p, goal, lambda new: prove(p, new, 0))
 
 
+def _simply(p: Prover, goal: Term) -> Theorem:
+    """An inequality by what leads to no other one."""
+    for strategy in (_directly, _with_lemmas, _summed, _summed_at_indices):
+        try:
+            return strategy(p, goal)
+        except (search.NotFound, KernelError):
+            continue
+    raise search.NotFound(goal, "no simple proof")
+
+
+def _common_factor(p: Prover, goal: Term) -> Theorem:
+    """a f <= b f from a <= b, for a positive factor f of all terms."""
+    if goal.op == "eq":
+        raise search.NotFound(goal, "an equation")
+    return fractions.by_common_factor(p, goal, lambda new: _simply(p, new))
+
+
+def _squared(p: Prover, goal: Term) -> Theorem:
+    """a <= b from a^2 <= b^2, for b >= 0 with a root in it."""
+    if goal.op != "le" or not lemmas.free_functions(goal.children[1], "sqrt"):
+        raise search.NotFound(goal, "no root is above")
+    return orders.by_squares(p, goal, lambda new: _simply(p, new))
+
+
+def _inverted(p: Prover, goal: Term) -> Theorem:
+    """An equation from a known one between exponentials, by the logarithms of both sides."""
+    if goal.op != "eq":
+        raise search.NotFound(goal, "an inequality")
+    logs = list(orders.logarithms_of_exponentials(p))
+    if not logs:
+        raise search.NotFound(goal, "no exponentials are known to be equal")
+    with p.remembering(*logs):
+        return _solved(p, goal)
+
+
 def _as_integers(p: Prover, goal: Term) -> Theorem:
     """Integers are at most others if they are less than the others plus 1."""
     a, b = goal.children
@@ -438,7 +501,8 @@ def _with_instances(p: Prover, goal: Term) -> Theorem:
 
 _FURTHER: Final = (
     _antisymmetric, _rewritten, _solved, _compared, _divided, _through_functions, _as_integers,
-    _mirrored, _summed, _vanishing, _with_instances,
+    _mirrored, _summed, _summed_at_indices, _vanishing, _with_instances, _common_factor, _squared,
+    _inverted,
 )  # fmt: skip
 
 

@@ -24,6 +24,8 @@ def bounds(p: Prover, t: Term) -> Iterator[Theorem]:
     """What is known of an atom of a normal form by what it is."""
     if t.op == "var":
         yield from _of_symbol(p, t)
+    elif t.op == "delta":  # 1 - delta is its own square
+        yield p.order(T.le(t, T.ONE), (1, p.square(T.sub(T.ONE, t))))
     elif t.op == "fn" and t.data in _OF_FUNCTION and (p.patient or t.data == "floor"):
         try:
             yield from _OF_FUNCTION[t.data](p, t)

@@ -101,6 +101,12 @@ def _values(p: Prover, goal: Term) -> Iterator[Term | Lam]:
     yield from _coefficient(p, goal)
     solved = list(dict.fromkeys(_solutions(T.instantiate(goal.children[-1], (x,)), x)))
     yield from solved
+    if sort == "int":  # next to a bound that is no integer
+        yield from (T.add(T.fn("floor", t), T.num(q)) for t in solved for q in (0, 1))
+    if sort == "real":
+        yield from (
+            T.fn("sqrt", t) for t in _square_values(T.instantiate(goal.children[-1], (x,)), x)
+        )
     yield from (T.div(T.add(a, b), T.num(2)) for a, b in combinations(solved, 2))
     yield from (T.num(q) for q in (1, 0, 2, -1))
     free = [s for s in T.free_symbols(goal) if isinstance(s, Term)]
@@ -138,6 +144,14 @@ def _solutions(body: Term, x: Term) -> Iterator[Term]:
                 yield value
                 if part.op == "lt":
                     yield from (T.add(value, T.ONE), T.sub(value, T.ONE))
+
+
+def _square_values(body: Term, x: Term) -> Iterator[Term]:
+    """What an equation in the body makes of x^2."""
+    square = T.power(x, 2)
+    for part in _parts(body):
+        if part.op == "eq" and square in part.children:
+            yield from (t for t in part.children if t is not square)
 
 
 def _parts(p: Term) -> Iterator[Term]:

@@ -22,6 +22,8 @@ from derive.search import NotFound
 
 #: Quantifiers below one another of which instances are tried.
 DEPTH: Final = 2
+#: In ranges up to this length each index is tried.
+MAX_LENGTH: Final = 8
 #: Sums of more terms are not squared.
 LARGEST: Final = 8
 #: Roots of higher order are not taken to a power.
@@ -74,10 +76,28 @@ def deny(p: Term, depth: int = DEPTH, alone: bool = True) -> Theorem:
             return _unequal(p)
         case "le" | "lt" if _is_small(p):
             return _not_ordered(p)
+        case "exists" if p.data[0] == "fin" and _is_short(p.children[0]):
+            return _no_instance(p, depth, alone)
         case "exists" | "not" if alone:
             return _by_proof(p)
         case _:
             raise KernelError(f"not known to be false: {T.show(p)}")
+
+
+def _is_short(size: Term) -> bool:
+    return size.op == "num" and size.data <= MAX_LENGTH
+
+
+def _no_instance(p: Term, depth: int, alone: bool) -> Theorem:
+    """not (there is i < k: q(i)), since q fails at each of the indices."""
+    size, body = p.children
+    failing = [deny(T.instantiate(body, (T.num(q),)), depth, alone) for q in range(int(size.data))]
+    i = T.var("_i", "fin", size)
+    instance = T.instantiate(body, (i,))
+    everywhere = T.forall(i, T.negate(instance))
+    denial = infer("specialise", [infer("finite-forall", failing, everywhere)], i)
+    absurd = infer("contradiction", [infer("assume", [], instance), denial], T.negate(p))
+    return infer("deny", [infer("choose", [infer("assume", [], p), absurd], i)], p)
 
 
 def _by_proof(p: Term) -> Theorem:

@@ -13,7 +13,15 @@ import sympy as sp
 
 from derive import inequalities, lemmas, search
 from derive.kernel import terms as T
-from derive.kernel.normal import Monomial, Normaliser, Poly, monomial_term, scaled, to_term
+from derive.kernel.normal import (
+    Monomial,
+    Normaliser,
+    Poly,
+    Sign,
+    monomial_term,
+    scaled,
+    to_term,
+)
 from derive.kernel.rules import Theorem, fact_normaliser
 from derive.kernel.terms import KernelError, Term
 from derive.prover import Prover
@@ -97,6 +105,32 @@ def compared(p: Prover, goal: Term, prove: Callable[[Term], Theorem]) -> Theorem
         inverse = T.mul(*factors)
         same = lemmas.cleared(p, T.eq(T.sub(b, a), T.mul(top, inverse)))
         return p.order(goal, (T.num(1), same), (inverse, numerator))
+
+
+def _without(m: Monomial, powers: dict[Term, int]) -> Monomial:
+    left = ((t, e - powers.get(t, 0)) for t, e in m.factors)
+    return Monomial(m.indices, tuple((t, e) for t, e in left if e))
+
+
+def by_common_factor(p: Prover, goal: Term, prove: Callable[[Term], Theorem]) -> Theorem:
+    """a <= b or a < b from the sign of what is left of b - a without common positive factors."""
+    a, b = goal.children
+    work = fact_normaliser("search", p.facts())
+    poly = work.poly(T.sub(b, a))
+    first = next(iter(poly), None)
+    if first is None or len(poly) < 2:
+        raise search.NotFound(goal, search.leftover(a, b))
+    powers = dict(first.factors)
+    for m in poly:
+        here = dict(m.factors)
+        powers = {t: min(e, here[t]) for t, e in powers.items() if t in here}
+    powers = {t: e for t, e in powers.items() if inequalities.is_free(t)}
+    powers = {t: e for t, e in powers.items() if e and work.sign(t) is Sign.POS}
+    if not powers:
+        raise search.NotFound(goal, search.leftover(a, b))
+    common = T.mul(*(T.power(t, e) for t, e in powers.items()))
+    left = T.add(*(monomial_term(_without(m, powers), c) for m, c in poly.items()))
+    return p.order(goal, (common, prove((T.lt if goal.op == "lt" else T.le)(T.ZERO, left))))
 
 
 def _sign(p: Prover, t: Term, prove: Callable[[Term], Theorem]) -> tuple[Theorem, bool]:

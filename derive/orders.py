@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import permutations
+from collections.abc import Callable, Iterator
+from itertools import combinations, permutations
 from typing import Final
 
 from derive import fractions, inequalities, lemmas, search
@@ -14,6 +14,8 @@ from derive.prover import Prover
 
 #: So many pairs of exponentials are compared.
 MAX_PAIRS: Final = 6
+#: So many pairs of norms are multiplied.
+MAX_NORMS: Final = 3
 _FAILED = (search.NotFound, KernelError)
 
 
@@ -25,6 +27,16 @@ def learn(p: Prover, goal: Term) -> None:
     _learn_order_of_roots(p, lemmas.free_functions(goal, "sqrt"))
     _learn_order_of_logarithms(p, lemmas.free_functions(goal, "log"))
     _learn_order_of_exponentials(p, goal)
+    _learn_positive_integers(p)
+
+
+def _learn_positive_integers(p: Prover) -> None:
+    """1 <= t for what is known to be a positive integer, as a quotient of sizes that divide."""
+    for whole in [f for f in p.facts() if f.conclusion.op == "isint"]:
+        try:
+            p.fact(p.next_integer(p.trivial(T.lt(T.ZERO, whole.conclusion.children[0]))))
+        except _FAILED:
+            continue
 
 
 def _learn_logarithm(p: Prover, x: Term) -> None:
@@ -107,14 +119,15 @@ def through_functions(p: Prover, goal: Term, prove: Callable[[Term], Theorem]) -
     a, b = goal.children
     work = fact_normaliser("search", p.facts())
     for m, c in work.poly(T.sub(b, a)).items():
-        found = m.factors[0][0] if len(m.factors) == 1 and m.factors[0][1] == 1 else None
-        if found is None or m.indices or found.op != "fn":
+        functions = [t.data for t, e in m.factors if e == 1 and t.op == "fn"]
+        if m.indices or len(functions) != len(m.factors):
             continue
         try:
-            if found.data == "log" and c == 1:
-                return _above_logarithm(p, goal, found, prove)
-            if found.data == "sqrt" and c < 0:
-                return _below_root(p, goal, T.mul(T.num(-c), found), prove)
+            if functions == ["log"] and c == 1:
+                return _above_logarithm(p, goal, m.factors[0][0], prove)
+            if {*functions} == {"sqrt"} and c < 0:
+                root = T.mul(T.num(-c), *(t for t, _ in m.factors))
+                return _below_root(p, goal, root, prove)
         except _FAILED:
             continue
     raise search.NotFound(goal, search.leftover(b, a))
@@ -135,10 +148,54 @@ def _below_root(p: Prover, goal: Term, root: Term, prove: Callable[[Term], Theor
     rest = fact_normaliser("search", p.facts()).term(T.add(T.sub(b, a), root))
     nonneg = prove(T.le(T.ZERO, rest))
     related = T.lt if goal.op == "lt" else T.le
-    squares = prove(related(T.power(root, 2), T.power(rest, 2)))
+    with p.remembering(*_inner_products(p, lemmas.free_functions(rest, "sqrt"), prove)):
+        squares = prove(related(T.power(root, 2), T.power(rest, 2)))
     below = p.trivial(T.le(T.ZERO, root))
     order = _order_of_bases(p, related(root, rest), squares, nonneg, below)
     return p.order(goal, (1, order))
+
+
+def _inner_products(
+    p: Prover, roots: list[Term], prove: Callable[[Term], Theorem]
+) -> Iterator[Theorem]:
+    """<x, y> <= |x| |y| for the norms among the roots."""
+    norms = [(root, t) for root in roots if (t := _squared_entry(root.children[0])) is not None]
+    for (s, x), (t, y) in list(combinations(norms, 2))[:MAX_NORMS]:
+        size = s.children[0].children[0]
+        if t.children[0].children[0] is not size:
+            continue
+        product = T.total(size, T.mul(x, y))
+        for inner in (product, T.neg(product)):
+            try:
+                yield by_squares(p, T.le(inner, T.mul(s, t)), prove)
+            except _FAILED:
+                continue
+
+
+def _squared_entry(t: Term) -> Term | None:
+    """x_i for the sum of all x_i^2."""
+    body = t.children[1] if t.op == "sum" else None
+    return body.children[0] if body is not None and body.op == "pow" and body.data == 2 else None
+
+
+def by_squares(p: Prover, goal: Term, prove: Callable[[Term], Theorem]) -> Theorem:
+    """a <= b from a^2 <= b^2 and 0 <= b."""
+    a, b = goal.children
+    nonneg = p.nonneg(b)
+    squares = prove(T.le(T.power(a, 2), T.power(b, 2)))
+    return _order_of_bases(p, goal, squares, nonneg, nonneg)
+
+
+def logarithms_of_exponentials(p: Prover) -> Iterator[Theorem]:
+    """x = y for what is known of the form e^x = e^y."""
+    for known in p.known():
+        c = known.conclusion
+        if c.op == "eq" and all(t.op == "fn" and t.data == "exp" for t in c.children):
+            x, y = (t.children[0] for t in c.children)
+            hole, log = T.var("_y", "real"), T.fn("log", c.children[0])
+            same = p.equal(log, log, show=False)
+            logs = infer("leibniz", [known, same], hole, T.eq(log, T.fn("log", hole)))
+            yield p.equal(x, y, (1, logs), show=False)
 
 
 def _order_of_bases(p: Prover, goal: Term, squares: Theorem, *nonneg: Theorem) -> Theorem:
@@ -176,7 +233,25 @@ def _learn_order_of_exponentials(p: Prover, goal: Term) -> None:
         try:
             p.fact(p.mp(p.axiom("exp-increasing", x, y), _less(p, T.lt(x, y))))
         except _FAILED:
-            continue
+            if T.le(x, y) in known:
+                p.fact(_order_of_exponentials(p, x, y))
+
+
+def _order_of_exponentials(p: Prover, x: Term, y: Term) -> Theorem:
+    """e^x <= e^y from x <= y, which is known."""
+    goal = T.le(T.fn("exp", x), T.fn("exp", y))
+    known = next(f for f in p.facts() if f.conclusion is T.le(x, y))
+
+    def same(case: Theorem) -> Theorem:
+        hole, e = T.var("_y", "real"), goal.children[0]
+        equal, itself = infer("antisymmetry", [known, case]), p.equal(e, e, show=False)
+        values = infer("leibniz", [equal, itself], hole, T.eq(e, T.fn("exp", hole)))
+        return p.order(goal, (-1, values))
+
+    def less(case: Theorem) -> Theorem:
+        return p.order(goal, (1, p.mp(p.axiom("exp-increasing", x, y), case)))
+
+    return p.cases(p.dichotomy(y, x), same, less)
 
 
 def _less(p: Prover, goal: Term) -> Theorem:

@@ -53,8 +53,9 @@ def uses(p: Prover, goal: Term) -> list[tuple[Term, tuple[Theorem, ...]]]:
         found += islice(_squares(p, goal, size, kept), MAX_SUMS)
         found += islice(_weighted(p, goal, size, kept, signs), MAX_SUMS)
     once = list({t.conclusion: t for t in found}.values())
-    sizes = [t for m in target for t, e in m.factors if e < 0 and t.op == "var"]
-    cofactors = [T.ONE, *map(T.inv, dict.fromkeys(t for t in sizes if t.data[1] == "dim"))]
+    sizes = [(t, e) for m in target for t, e in m.factors if e < 0 and t.op == "var"]
+    below = dict.fromkeys((t, e) for t, e in sizes if t.data[1] == "dim")
+    cofactors = [T.ONE, *(T.power(t, e) for t, e in below)]
     out: list[tuple[Term, tuple[Theorem, ...]]] = [(c, (t,)) for c in cofactors for t in once]
     parts = [t for t in T.subterms(goal) if t.op in ("sum", "var") and not t.loose]
     factors = [T.ONE, *(t for t in dict.fromkeys(parts) if t.op == "sum" or t.data[1] == "real")]
@@ -62,6 +63,23 @@ def uses(p: Prover, goal: Term) -> list[tuple[Term, tuple[Theorem, ...]]]:
         for c in factors[:MAX_FACTORS]:
             out += [(c, (t,)), (T.neg(c), (t,))]
     return out
+
+
+def at_free_indices(p: Prover, goal: Term) -> Iterator[Theorem]:
+    """What is known for all indices of two ranges or more, or added up, at those of the goal.
+
+    For all i and j: 0 <= A_ij, gives for all j: 0 <= A_kj.
+    """
+    for known in p.known():
+        c = known.conclusion
+        if c.op == "forall" and c.data[0] == "fin" and not c.children[0].loose:
+            for k in _free_indices(goal, c.children[0]):
+                instance = infer("specialise", [known], k)
+                parts = range(len(instance.conclusion.children))
+                if instance.conclusion.op == "and":
+                    yield from (p.part(instance, part) for part in parts)
+                else:
+                    yield instance
 
 
 # ---------------------------------------------------------------------------- squares

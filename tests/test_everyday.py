@@ -22,6 +22,7 @@ from derive.language import (
     dims,
     either,
     equal,
+    exists,
     forall,
     iff,
     implies,
@@ -60,6 +61,10 @@ def mod(e: Any, size: Any) -> Any:
 
 def square_norm(entry: Any) -> Any:
     return total(entry(j) ** 2, j)
+
+
+def norm_of(t: Any) -> Any:
+    return sqrt(square_norm(lambda place: t[place]))
 
 
 def mean(entry: Any) -> Any:
@@ -232,6 +237,29 @@ TRUE: dict[str, tuple[Any, ...]] = {
     "absolute value within a bound": (
         iff(at_most(Abs(x), c), both(at_most(-c, x), at_most(x, c))),
     ),
+    # norms, from squares and inner products
+    "cauchy by norms": (at_most(total(w[i] * z[i], i), norm_of(w) * norm_of(z)),),
+    "minkowski": (at_most(sqrt(total((w[i] + z[i]) ** 2, i)), norm_of(w) + norm_of(z)),),
+    "entry below the norm": (at_most(Abs(z[i]), norm_of(z)),),
+    "square of the mean": (at_most(mean(of_z) ** 2, total(z[l] ** 2, l) / n),),
+    # rows of an attention matrix
+    "average of a row": (
+        at_most(total(A[i, j] * z[j], j), a), forall([i, j], at_most(0, A[i, j])),
+        forall(i, equal(total(A[i, j], j), 1)), forall(j, at_most(z[j], a)),
+    ),
+    "order of probabilities": (
+        at_most(exp(z[i]) / total(exp(z[l]), l), exp(z[o]) / total(exp(z[l]), l)),
+        at_most(z[i], z[o]),
+    ),
+    # integers that divide
+    "divisors of divisors": (IsInteger(d / n), IsInteger(m / n), IsInteger(d / m)),
+    "divisors are no larger": (at_most(n, d), IsInteger(d / n)),
+    # equations that determine a value
+    "exponentials": (equal(x, y), equal(exp(x), exp(y))),
+    "positive roots": (equal(u, v), equal(u**2, v**2)),
+    "a root": (exists(y, equal(y**2, x)), at_most(0, x)),
+    "a larger integer": (exists(k, less(x, k)),),
+    "a delta is at most 1": (at_most(KroneckerDelta(i, j), 1),),
 }  # fmt: skip
 
 FALSE: dict[str, tuple[Any, ...]] = {
@@ -323,6 +351,27 @@ FALSE: dict[str, tuple[Any, ...]] = {
     "minimum of a maximum": (equal(Max(a, Min(b, c)), Min(Max(a, b), c)),),
     "triangle inequality, below, turned": (at_most(Abs(a - b), Abs(Abs(a) - Abs(b))),),
     "ramps keep distances": (equal(Abs(relu(a) - relu(b)), Abs(a - b)),),
+    "minkowski without signs": (
+        equal(sqrt(total((w[i] + z[i]) ** 2, i)), norm_of(w) + norm_of(z)),
+    ),
+    "cauchy reversed": (at_most(norm_of(w) * norm_of(z), total(w[i] * z[i], i)),),
+    "cauchy without one norm": (at_most(total(w[i] * z[i], i), norm_of(w)),),
+    "norm below an entry": (at_most(norm_of(z), Abs(z[i])),),
+    "mean square reversed": (at_most(total(z[l] ** 2, l) / n, mean(of_z) ** 2),),
+    "average of a row of any sum": (
+        at_most(total(A[i, j] * z[j], j), a), forall([i, j], at_most(0, A[i, j])),
+        forall(j, at_most(z[j], a)),
+    ),
+    "strict order of probabilities": (
+        less(exp(z[i]) / total(exp(z[l]), l), exp(z[o]) / total(exp(z[l]), l)),
+        at_most(z[i], z[o]),
+    ),
+    "multiples of divisors": (IsInteger(d / n), IsInteger(d / m), IsInteger(n / m)),
+    "proper divisors": (less(n, d), IsInteger(d / n)),
+    "roots of any sign": (equal(x, y), equal(x**2, y**2)),
+    "a root of any number": (exists(y, equal(y**2, x)),),
+    "a zero among entries": (exists(i, equal(z[i], 0)),),
+    "a delta is less than 1": (less(KroneckerDelta(i, j), 1),),
 }  # fmt: skip
 
 
