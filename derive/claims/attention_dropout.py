@@ -17,6 +17,7 @@ import sympy as sp
 
 from derive.claim import Claim, Correction, Example, Mutation
 from derive.claims import INTERVIEW
+from derive.claims._outcomes import counted, outcomes
 from derive.claims._softmax import delta, i, k, m, under
 from derive.kernel.rules import Theorem
 from derive.language import (
@@ -139,14 +140,21 @@ def twin_mean(rng: np.random.Generator, scaled: bool = True) -> list[Trial]:
     return trials
 
 
+#: One key, which is dropped half of the time.
+ONE_KEY = {m: 1, A: [1], rate: sp.Rational(1, 2)}
+
+
 def mean_mutations() -> tuple[Mutation, ...]:
     unscaled = Expectation(total(times(A[i], keeps[i], V[i, c]), i))
     return (
         Mutation(
             "the weights that are kept are not scaled up",
-            statement=implies(
-                both(RATE, MEANS), forall(c, equal(unscaled, total(times(A[i], V[i, c]), i)))
+            statement=counted(
+                implies(
+                    both(RATE, MEANS), forall(c, equal(unscaled, total(times(A[i], V[i, c]), i)))
+                )
             ),
+            counterexample=outcomes({keeps: [[1], [0]]}, {**ONE_KEY, d_v: 1, V: [[1]]}),
             twin=Twin(
                 "means over all masks without the factor",
                 lambda rng: twin_mean(rng, scaled=False),
@@ -243,10 +251,13 @@ def variance_mutations() -> tuple[Mutation, ...]:
     return (
         Mutation(
             "the variance is that of the masks, without the division",
-            statement=implies(
-                premise,
-                equal(variance(random_row), times(rate, kept_share, total(power(A[i], 2), i))),
+            statement=counted(
+                implies(
+                    premise,
+                    equal(variance(random_row), times(rate, kept_share, total(power(A[i], 2), i))),
+                )
             ),
+            counterexample=outcomes({keeps: [[1], [0]]}, ONE_KEY),
         ),
         Mutation(
             "masks need not be independent",

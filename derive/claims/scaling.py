@@ -24,6 +24,7 @@ import sympy as sp
 
 from derive.claim import Added, Claim, Correction, Example, Mutation
 from derive.claims import INTERVIEW
+from derive.claims._outcomes import counted, outcomes
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem
 from derive.language import (
@@ -211,12 +212,23 @@ def twin_moments(rng: np.random.Generator, with_means: bool = True) -> list[Tria
     return out
 
 
+#: Two independent signs.
+SIGNS = list(all_of((1, -1), repeat=2))
+
+
+#: What is mistaken for the variance, under the same assumptions.
+WITHOUT_MEANS = implies(
+    both(uncorrelated, factorising),
+    equal(variance(dot), total(times(covariance(q, c, e), covariance(k, c, e)), c, e)),
+)
+
+
 def moments_mutations() -> tuple[Mutation, ...]:
-    products = total(times(covariance(q, c, e), covariance(k, c, e)), c, e)
     return (
         Mutation(
             r"only $\operatorname{tr}(\Sigma_q\Sigma_k)$ is kept, as if there were no means",
-            statement=implies(MOMENTS.statement.args[0], equal(variance(dot), products)),
+            statement=counted(WITHOUT_MEANS),
+            counterexample=outcomes({q: [[1], [1]], k: [[1], [-1]]}, {d_k: 1}),
             twin=Twin(
                 "moments of vectors with means against those of vectors without",
                 lambda rng: twin_moments(rng, with_means=False),
@@ -420,17 +432,26 @@ def twin_exact_condition(rng: np.random.Generator) -> list[Trial]:
     return out
 
 
+VARIANCES_ONLY = implies(
+    centred_keys,
+    iff(
+        equal(variance(over(dot, root)), 1), equal(total(times(qq(c, c), kk(c, c)), c), d_k)
+    ),
+)  # fmt: skip
+
+
 def exact_condition_mutations() -> tuple[Mutation, ...]:
     def variances_only(rng: np.random.Generator) -> list[Trial]:
         mean, ones = np.zeros(4), np.full((4, 4), 1.0)
         return by_sampling(rng, mean, ones, mean, ones, 2, variance=1.0)
 
-    squares = total(times(qq(c, c), kk(c, c)), c)
-    scaled = equal(variance(over(dot, root)), 1)
     return (
         Mutation(
             "only the variances of the components are asked for, not how they correlate",
-            statement=implies(centred_keys, iff(scaled, equal(squares, d_k))),
+            statement=counted(VARIANCES_ONLY),
+            counterexample=outcomes(
+                {q: [[s, s] for s, _ in SIGNS], k: [[t, t] for _, t in SIGNS]}, {d_k: 2}
+            ),
             twin=Twin("sampled variance for components of variance 1 that agree", variances_only),
         ),
     )
@@ -501,12 +522,15 @@ def twin_unequal(rng: np.random.Generator, exponent: int = 2) -> list[Trial]:
     return out
 
 
+NOT_SQUARED = implies(unequal, equal(variance(dot), total(times(tau[c], qq(c, c)), c)))
+
+
 def unequal_mutations() -> tuple[Mutation, ...]:
-    not_squared = total(times(tau[c], qq(c, c)), c)
     return (
         Mutation(
             r"a component counts with $\tau_c$ in place of its square",
-            statement=implies(unequal, equal(variance(dot), not_squared)),
+            statement=counted(NOT_SQUARED),
+            counterexample=outcomes({q: [[1], [1]], k: [[2], [-2]]}, {d_k: 1, tau: [2]}),
             twin=Twin(
                 "variance by enumeration against a sum with other weights",
                 lambda rng: twin_unequal(rng, exponent=1),
@@ -576,12 +600,20 @@ def twin_means(rng: np.random.Generator, cross: bool = False) -> list[Trial]:
     return out
 
 
+PRODUCT_OF_MEANS = implies(
+    unit_covariances,
+    equal(variance(dot), plus(d_k, times(2, total(times(E(q[c]), E(k[c])), c)))),
+)
+
+
 def means_mutations() -> tuple[Mutation, ...]:
-    product = total(times(E(q[c]), E(k[c])), c)
     return (
         Mutation(
             "the product of the two means is added in place of their squares",
-            statement=implies(unit_covariances, equal(variance(dot), plus(d_k, times(2, product)))),
+            statement=counted(PRODUCT_OF_MEANS),
+            counterexample=outcomes(
+                {q: [[s + 1] for s, _ in SIGNS], k: [[t] for _, t in SIGNS]}, {d_k: 1}
+            ),
             twin=Twin(
                 "variance of signs with means against products of the means",
                 lambda rng: twin_means(rng, cross=True),
@@ -1441,11 +1473,17 @@ def twin_in_a_head(
     return out
 
 
+BY_MODEL_ROOT = implies(per_head, equal(variance(over(dot, sp.sqrt(d))), 1))
+
+
 def in_a_head_mutations() -> tuple[Mutation, ...]:
     return (
         Mutation(
             r"heads divide by $\sqrt{d_{\text{model}}}$, which one head does not show",
-            statement=implies(per_head, equal(variance(over(dot, sp.sqrt(d))), 1)),
+            statement=counted(BY_MODEL_ROOT),
+            counterexample=outcomes(
+                {q: [[s] for s, _ in SIGNS], k: [[t] for _, t in SIGNS]}, {d_k: 1, h: 2, d: 2}
+            ),
             twin=Twin(
                 "variance of samples divided by the root of the model width",
                 lambda rng: twin_in_a_head(rng, lambda d, _: d),

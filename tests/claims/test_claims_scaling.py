@@ -30,7 +30,6 @@ from derive.language import (
     total,
     variance,
 )
-from derive.mutations import made_for
 from derive.result import TwinStatus, Verdict
 from derive.verify import settle
 from numeric import exact_dot_moments, scaled_scores
@@ -200,15 +199,10 @@ OF_QUERIES = times(S.E(S.q[c]), cov(S.k, c, e), S.E(S.q[e]))
 SWAPPED = times(S.E(S.q[c]), cov(S.q, c, e), S.E(S.q[e]))
 
 
-def mistaken(name):
-    """The statement with the mistake that the claim itself names."""
-    return next(x.statement for x in made_for(BY_NAME[name]) if x.statement is not None)
-
-
 #: name of the claim -> mutated statements, each with a space that meets its hypotheses
 MUTANTS = {
     "moments": [
-        (mistaken("moments"), SKEW),
+        (S.WITHOUT_MEANS, SKEW),
         (variance_is(summed(TRACE, OF_KEYS)), SKEW),
         (variance_is(summed(TRACE, OF_QUERIES)), SKEW),
         (variance_is(summed(OF_KEYS, OF_QUERIES)), SIGNS),
@@ -245,7 +239,7 @@ MUTANTS = {
         ),
     ],
     "exact-condition": [
-        (mistaken("exact-condition"), of_signs(2, lambda s, t: (s, s), lambda s, t: (t, t))),
+        (S.VARIANCES_ONLY, of_signs(2, lambda s, t: (s, s), lambda s, t: (t, t))),
         (
             implies(
                 S.centred_keys,
@@ -268,7 +262,7 @@ MUTANTS = {
         ),
     ],
     "unequal-variances": [
-        (mistaken("unequal-variances"), UNEQUAL),
+        (S.NOT_SQUARED, UNEQUAL),
         (implies(S.unequal, equal(variance(dot), total(qq(c, c), c))), UNEQUAL),
         (
             implies(S.unequal, equal(
@@ -282,7 +276,7 @@ MUTANTS = {
         ),
     ],
     "non-zero-means": [
-        (mistaken("non-zero-means"), MEANS),
+        (S.PRODUCT_OF_MEANS, MEANS),
         (implies(S.unit_covariances, equal(variance(dot), S.d_k)), MEANS),
         (
             implies(S.unit_covariances, equal(
@@ -296,7 +290,7 @@ MUTANTS = {
         ),
     ],
     "in-a-head": [
-        (mistaken("in-a-head"), TWO_HEADS),
+        (S.BY_MODEL_ROOT, TWO_HEADS),
         (implies(S.per_head, equal(variance(over(dot, power(over(S.d, S.h), 1))), 1)), TWO_HEADS),
         (
             implies(S.per_head, equal(variance(over(dot, power(times(S.d, S.h), sp.S.Half))), 1)),
