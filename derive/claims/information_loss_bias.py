@@ -8,7 +8,7 @@ half: its slope is computed here, with its sign where two known inequalities hol
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import erfc, exp, pi
 from typing import Any
 
@@ -280,13 +280,20 @@ def by_integration(t: float) -> float:
     return float(weights @ (y - mean) ** 2 - (weights @ (y * z)) ** 2)
 
 
-def twin_kept(_rng: np.random.Generator, threshold: float = 0.0) -> Iterator[Trial]:
+def slope_of_energy(q: float, f: float, t: float) -> float:
+    return 2 * (f * (2 * q - 1) + t * (1 - q) * q)
+
+
+def twin_kept(
+    _rng: np.random.Generator, threshold: float = 0.0,
+    slope_at: Callable[[float, float, float], float] = slope_of_energy,
+) -> Iterator[Trial]:  # fmt: skip
     grid = np.linspace(-3, 3, 601)
     best = grid[np.argmax([kept_energy(float(t)) for t in grid])]
     yield agree(best, threshold, "where the energy is largest", 1e-9)
     for t in (-1.5, 0.0, 0.4, 1.25, 3.0):
         q, f = normal(t)
-        claimed = 2 * (f * (2 * q - 1) + t * (1 - q) * q)
+        claimed = slope_at(q, f, t)
         measured = (kept_energy(t + 1e-5) - kept_energy(t - 1e-5)) / 2e-5
         yield agree(measured, claimed, f"slope at {t}", 1e-8)
         yield agree(by_integration(t), kept_energy(t), f"energy at {t}", 1e-7)
@@ -302,6 +309,10 @@ def kept_mutations() -> tuple[Mutation, ...]:
         Mutation(
             r"the slope has $t Q$ in place of $t (1 - Q) Q$",
             statement=GradientIs(energy, x, i, wrong),
+            twin=Twin(
+                "slopes of the energy against those with $t Q$",
+                lambda rng: twin_kept(rng, slope_at=lambda q, f, t: 2 * (f * (2 * q - 1) + t * q)),
+            ),
         ),
         Mutation(
             "the energy is largest at the threshold 1",
