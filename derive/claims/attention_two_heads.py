@@ -279,7 +279,7 @@ def prove_two(p: Prover) -> Theorem:
             "$m>2$",
         )
         powers = [sp.exp(x) for x in score]
-        equations = [_mixed_at(p, every, cleared, n) for n in (1, 2, 4)]
+        equations = [mixed_at(p, every, cleared, n) for n in (1, 2, 4)]
         p.note(
             equations[0], "take $u$ for token $k$ and $u-y$ for all others, as a sum of $u$ for "
             "all tokens and of 0 and $-y$; what additivity says of token $k$",
@@ -300,7 +300,7 @@ def prove_two(p: Prover) -> Theorem:
     return p.suppose(both(less(2, m), ADDITIVE), then, "let the sum of two heads be additive")
 
 
-def _mixed_at(p: Prover, every: Theorem, cleared: Theorem, times_u: int) -> Theorem:
+def mixed_at(p: Prover, every: Theorem, cleared: Theorem, times_u: int) -> Theorem:
     """mixed = 0 for the powers of the exponentials of the scores."""
     at = p.at(every, times_u)
     scaled = [sp.exp(times(times_u, x)) for x in score]
@@ -319,8 +319,8 @@ def _one_head(p: Prover, product: Theorem, number: int) -> Theorem:
 
     def scored(no_score: Theorem) -> Theorem:
         def different(apart: Theorem) -> Theorem:
-            own = _exp_apart(p, score[number], 0, no_score)
-            across = _exp_apart(p, score[0], score[1], apart)
+            own = exp_apart(p, score[number], 0, no_score)
+            across = exp_apart(p, score[0], score[1], apart)
             powers = [sp.exp(x) for x in score]
             gap, between = minus(powers[number], 1), minus(*powers)
             rest_of = times(value[number], between)
@@ -344,7 +344,7 @@ def _one_head(p: Prover, product: Theorem, number: int) -> Theorem:
     return p.note(found, "one of the factors is 0")
 
 
-def _exp_apart(p: Prover, x: Any, z: Any, apart: Theorem) -> Theorem:
+def exp_apart(p: Prover, x: Any, z: Any, apart: Theorem) -> Theorem:
     """not e^x - e^z = 0, from not x = z; e^0 is written 1."""
     one, two = sp.exp(x), 1 if z == 0 else sp.exp(z)
     goal = p.formula(negation(equal(minus(one, two), 0)))
@@ -379,7 +379,7 @@ def _same_scores(p: Prover, equation: Theorem, same: Theorem) -> Theorem:
     )
 
     def scored(no_score: Theorem) -> Theorem:
-        own = _exp_apart(p, score[0], 0, no_score)
+        own = exp_apart(p, score[0], 0, no_score)
         rest_of = times(bottom, plus(*value))
         left = divided(p, minus(first, 1), own, p.equal(
             times(minus(first, 1), rest_of), 0, (1, whole), show=False), rest_of)  # fmt: skip

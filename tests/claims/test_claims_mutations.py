@@ -68,7 +68,7 @@ AT_LEAST = {
     "B16": 4,  # softmax over the queries; columns that sum to 1
     "B17": 3,  # the input varied in place of the values; weights or means left out
     "B18": 3,  # keys permuted alone; outputs that stay where they are
-    "B19": 4,  # the sentence itself; the gradient of a linear map; linear scores
+    "B19": 9,  # the sentence itself; the gradient of a linear map; linear scores; other ways
     "B20": 1,  # ReLU of shifted numbers
     "B21": 1,  # one unit less
     "B22": 1,  # BatchNorm in front, which couples the rows

@@ -300,6 +300,9 @@ MODELS: Final = {
     "head-symmetries/determined": Model(
         {"m": 3, "d": 1, "d_v": 1, "q": 2, "r": 1, "B": [[[1]], [[0]]], "C": zero, "D": zero}
     ),
+    "attention-average/two-tokens": Model(
+        {"m": 2, "d": 1, "d_v": 1, "B": zero, "B'": zero, "W": zero, "W'": zero}
+    ),
     "attention-average/two-heads": Model(
         {"m": 3, "d": 1, "d_v": 1, "B": zero, "B'": zero, "W": zero, "W'": zero}
     ),
