@@ -66,7 +66,7 @@ WIDTH: Final = 99
 _KINDS: Final = ("", "is_int", "is_nat", "is_size", "is_index")
 _MANY: Final = ("", "ints", "nats", "sizes", "each")
 _FUNCTIONS: Final = ("sin", "cos", "exp", "ln", "sqrt", "Rabs", "floor")
-#: for what most statements speak of
+#: for what most statements speak of; nothing else is called so
 _SHORT: Final = {"d_model": "D"}
 _TAKEN: Final = frozenset((
     "R", "E", "IZR", "INR", "PI", "O", "S", "I", "Q", "N", "Z", "nat", "unit", "list", "bool",
@@ -76,7 +76,7 @@ _TAKEN: Final = frozenset((
     "Sum", "Product", "Det", "count", "sum_to", "product_to", "det_to", "is_int", "is_nat",
     "is_size", "is_index", "gradient1", "gradient2", "gradient3", "gradient4", "expectation",
     "Omega", "w", "R1", "R2", "R3", "R4", "sizes", "nats", "ints", "each", "some", "sum",
-    "prod", "mean", "softmax", "defined",
+    "prod", "mean", "softmax", "defined", "D",
 ))  # fmt: skip
 #: ranges that have one notation
 _TOGETHER: Final = 3
@@ -586,5 +586,6 @@ def symbol_names(frees: Sequence[Free]) -> list[str]:
     for f in frees:
         s = f.symbol
         text = s.data[0] if isinstance(s, Term) else str(s.head) + "'" * len(s.derivatives)
-        out.append(identifier(_SHORT.get(text, text), out))
+        short = _SHORT.get(text)
+        out.append(short if short and short not in out else identifier(text, out))
     return out

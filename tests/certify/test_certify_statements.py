@@ -143,6 +143,8 @@ def test_names_are_kept_apart() -> None:
     p = T.eq(T.add(T.apply("k", X), T.var("k"), T.var("sin"), T.apply("W^K", X)), T.apply("W_K", X))
     shown = printed(p)
     assert shown.startswith("forall (k sin_2 x : R) (W_K W_K_2 k_2 : R1),")
+    shown = printed(T.eq(T.add(*(T.var(name, "dim") for name in ("D", "d_model"))), X))
+    assert shown == "sizes D_2 D, forall (x : R), D_2 + D = x"
     assert identifier("1/x'", ()) == "x1_x'"
     assert identifier("forall", ()) != "forall"
 
