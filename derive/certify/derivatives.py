@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from derive.certify.deep import Unsupported, slope
+from derive.certify.deep import slope
 from derive.kernel import terms as T
 from derive.kernel.terms import Head, Lam, Term
 
@@ -36,7 +36,7 @@ def premise(f: Head) -> Term:
 
 
 class Explained:
-    """The steps and roots of a log without the rule `differentiable`."""
+    """The steps and roots of a log, with the premise instead of the rule where it says enough."""
 
     def __init__(self, terms: list[Term], steps: Sequence[Any], roots: Sequence[int]) -> None:
         self.terms = terms
@@ -46,7 +46,7 @@ class Explained:
         places: list[int] = []
         for step in steps:
             premises = [places[k] for k in step["premises"]]
-            if step["rule"] == _RULE:
+            if step["rule"] == _RULE and _of_one_vector(terms[step["conclusion"]]):
                 places.append(self._applied(premises[0], terms[step["conclusion"]]))
             else:
                 places.append(self._step(step["rule"], premises, step["args"], step["conclusion"]))
@@ -78,10 +78,7 @@ class Explained:
         """From the gradient of f and what the derivative symbol is: it is the gradient."""
         (applied,) = conclusion.children
         f = applied.data
-        found = self._conclusion(gradient)
-        if f.arities != (1,) or found.data != 1 or not _is_size(found.children[0]):
-            raise Unsupported("a derivative symbol that is not by a vector of any size")
-        n, function, point, value = found.children
+        n, function, point, value = self._conclusion(gradient).children
         given = premise(f)
         at = self._made("assume", [], given, given)
         self._rests[at] = {given: None}
@@ -101,12 +98,17 @@ class Explained:
         return at
 
 
-def _is_size(t: Term) -> bool:
-    return t.op == "var" and t.data[1] == "dim"
+def _of_one_vector(conclusion: Term) -> bool:
+    """Whether the function has one vector, whose length is a size."""
+    (applied,) = conclusion.children
+    f = applied.data
+    length = applied.children[f.scalars]
+    return f.arities == (1,) and length.op == "var" and length.data[1] == "dim"
 
 
 def explained(terms: list[Term], steps: Sequence[Any], roots: Sequence[int]) -> tuple[Any, Any]:
-    """Steps and roots without the rule; terms that they need are added to the others."""
+    """Steps and roots without the rule, for functions of one vector; terms that they need are added
+    to the others."""
     if all(step["rule"] != _RULE for step in steps):
         return steps, roots
     made = Explained(terms, steps, roots)

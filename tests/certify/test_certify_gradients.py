@@ -209,6 +209,16 @@ def _by_rule(altered: str = "") -> str:
     return log.encoded()
 
 
+def test_a_vector_of_another_length_has_no_such_premise() -> None:
+    twice = T.mul(T.num(2), N)
+    body = T.app(Head("f", 0, (1,)), twice, T.app(Head(1, 1), T.bound(0)))
+    found = infer("assume", [], T.grad((twice,), body, AT, T.apply("u", T.bound(0))))
+    theorem = infer("differentiable", [found], 0)
+    theorem = infer("discharge", [theorem], found.conclusion)
+    with pytest.raises(Unsupported, match="'differentiable' has no counterpart"):
+        Log(kernel_log.write("proof", theorem.conclusion, [theorem])).encoded()
+
+
 def test_a_derivative_symbol_is_a_gradient_by_its_premise_only(library) -> None:
     ways = ("without the premise", "of another function", "of other numbers", "at another point",
             "with another value")  # fmt: skip
