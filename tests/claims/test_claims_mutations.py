@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from claim_checks import proved_by
+from claim_checks import proved_by, settle
 
 from derive.catalogue import all_claims
 from derive.mutations import as_claim, made_for
 from derive.result import Verdict
-from derive.verify import settle
 
 CLAIMS = {c.id: c for c in all_claims() if c.mutations is not None}
 each_claim = pytest.mark.parametrize("name", CLAIMS)
