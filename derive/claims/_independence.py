@@ -1,9 +1,10 @@
-"""Sines and cosines of different frequencies are independent, on the integers already.
+"""Sines and cosines of different frequencies are independent, on a few integers already.
 
-By induction over the number of pairs.  If a combination vanishes at every integer, so does
-``f(p + 1) + f(p - 1) - 2 cos(w) f(p)`` for the last frequency w: the last pair is gone from it, and
-the coefficients of the others are multiplied by ``2 (cos w_i - cos w)``, which are not 0.  So these
-coefficients are 0, and what is left are the values of one pair at 0 and 1.
+By induction over the number of pairs.  If a combination of n + 1 pairs vanishes at 2 n + 2 integers
+in a row, then ``f(p + 1) + f(p - 1) - 2 cos(w) f(p)``, for the last frequency w, does at all of
+them but the first and the last: the last pair is gone from it, and the coefficients of the others
+are multiplied by ``2 (cos w_i - cos w)``, which are not 0.  So these coefficients are 0, and what
+is left are the values of one pair at two integers in a row.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from derive.prover import Prover
 #: Indices of pairs are natural numbers here; `size` of them are summed over, `top` exist.
 size, top = dim("s"), dim("N")
 last, low, high = natural("m"), natural("u"), natural("v")
-place = integer("p")
+place, start = integer("p"), integer("q")
 of_sine, of_cosine = sequence("a"), sequence("b")
 frequency: Callable[[Any], sp.Expr] = sp.Function("omega")
 
@@ -73,12 +74,17 @@ def none(k: Any) -> Any:
     return both(equal(of_sine[k], 0), equal(of_cosine[k], 0))
 
 
+def window(number: Any, p: Any = place, first: Any = start) -> Any:
+    """As many integers in a row as these pairs have coefficients."""
+    return both(at_most(first, p), less(p, plus(first, times(2, number))))
+
+
 INDEPENDENT = implies(
     at_most(size, top),
     forall(
-        [of_sine, of_cosine],
+        [start, of_sine, of_cosine],
         implies(
-            forall(place, equal(combination(size), 0)),
+            forall(place, implies(window(size), equal(combination(size), 0))),
             forall(low, implies(less(low, size), none(low))),
         ),
     ),
@@ -86,7 +92,7 @@ INDEPENDENT = implies(
 
 
 def independence_law(p: Prover, number: Any, apart: Theorem) -> Theorem:
-    """For all a, b: the combination vanishes at every integer -> all coefficients are 0.
+    """For all q, a, b: the combination vanishes at q, ..., q + 2 n - 1 -> all coefficients are 0.
 
     `apart` proves APART for that number of pairs.
     """
@@ -99,11 +105,12 @@ def independence_law(p: Prover, number: Any, apart: Theorem) -> Theorem:
     at = _of_size(own, at, n)
     return p.note(
         p.mp(at, p.order(T.le(n, n))),
-        r"by induction over the number of pairs. One pair: at 0 its cosine is 1 and its sine is 0, "
-        r"at 1 the sine is not 0. One more: with $f$ also $f(p+1) + f(p-1) - 2\cos(\omega) f(p)$ "
-        r"is 0, which has no part with the last frequency $\omega$, and in which the coefficients "
-        r"of the other pairs are multiplied by $2(\cos\omega_i - \cos\omega) \ne 0$; so these "
-        r"are 0, and one pair is left",
+        r"by induction over the number of pairs. One pair: its values at two positions in a row "
+        r"have the determinant $-\sin\omega \ne 0$. One more: with $f$ also "
+        r"$f(p+1) + f(p-1) - 2\cos(\omega) f(p)$ is 0, at two positions fewer; it has no part "
+        r"with the last frequency $\omega$, and the coefficients of the other pairs are "
+        r"multiplied by $2(\cos\omega_i - \cos\omega) \ne 0$; so these are 0, and one pair is "
+        r"left",
     )
 
 
@@ -135,7 +142,7 @@ def _for_all_numbers(p: Prover, known: Theorem) -> Theorem:
 def _opened(p: Prover, goal: Term, proof: Callable[[Theorem, Theorem, Term], Theorem]) -> Theorem:
     """``proof(fits, vanishes, for all i: ...)`` for free coefficients."""
     premise, rest = goal.children
-    for name in ("a", "b"):
+    for name in (p.term(start), "a", "b"):
         rest = T.instantiate(rest.children[-1], (name,))
     with p.supposing(premise) as fits:
         with p.supposing(rest.children[0]) as vanishes:
@@ -143,7 +150,15 @@ def _opened(p: Prover, goal: Term, proof: Callable[[Theorem, Theorem, Term], The
         theorem = p.discharge(found, vanishes)
         for name in ("b", "a"):
             theorem = infer("generalise-tensor", [theorem], name, 1)
+        theorem = p.for_all(theorem, start)
     return p.discharge(theorem, fits)
+
+
+def _zero_at(p: Prover, zero: Theorem, p_at: Any, *items: tuple[Any, Theorem]) -> Theorem:
+    """That the combination is 0 at an integer of the window; `items` show that it is one."""
+    at = p.at(zero, p_at)
+    low_end, high_end = at.conclusion.children[0].children
+    return p.mp(at, p.both(p.order(low_end, *items[:1]), p.order(high_end, *items[1:])))
 
 
 def _each(p: Prover, goal: Term, case: Callable[[Theorem, Term], Theorem]) -> Theorem:
@@ -154,26 +169,42 @@ def _each(p: Prover, goal: Term, case: Callable[[Theorem, Term], Theorem]) -> Th
     return p.for_all(p.discharge(found, within), low)
 
 
-def _vanish_at(p: Prover, known: Theorem, wave_zero: Theorem, k: Any, fits: Theorem) -> Theorem:
-    """a_k = b_k = 0, from the values of that pair alone at 0 and 1."""
-    cosine = p.equal(of_cosine[k], 0, (1, p.at(wave_zero, 0)), show=False)
+def _vanish_at(
+    p: Prover, known: Theorem, zeros: tuple[Theorem, Theorem], k: Any, fits: Theorem
+) -> Theorem:
+    """a_k = b_k = 0, from the values of that pair alone at q and q + 1."""
     nonzero = p.mp(p.at(p.part(known, 1), k), p.order(less(k, top), (1, fits)))
-    s = sin(frequency(k))
-    one = p.at(wave_zero, 1)
+    angle, w = times(start, frequency(k)), frequency(k)
+    s, c, slope = sin(angle), cos(angle), sin(w)
+    here, there = zeros
+    turned = minus(times(of_sine[k], c), times(of_cosine[k], s))
     product = p.equal(
-        times(s, of_sine[k]), 0, (1, one), (times(-1, cos(frequency(k))), cosine), show=False
-    )
-    inverse = p.cancel(s, nonzero)
+        times(slope, turned), 0, (1, there), (times(-1, cos(w)), here),
+        (times(-1, of_sine[k]), p.axiom("sin-add", angle, w)),
+        (times(-1, of_cosine[k]), p.axiom("cos-add", angle, w)), show=False,
+    )  # fmt: skip
+    flat = p.equal(
+        turned, 0, (T.inv(p.term(slope)), product),
+        (times(-1, turned), p.cancel(slope, nonzero)), show=False,
+    )  # fmt: skip
+    one = p.axiom("pythagoras", angle)
     sine = p.equal(
-        of_sine[k], 0, (T.inv(p.term(s)), product), (times(-1, of_sine[k]), inverse), show=False
-    )
+        of_sine[k], 0, (s, here), (c, flat), (times(-1, of_sine[k]), one), show=False
+    )  # fmt: skip
+    cosine = p.equal(
+        of_cosine[k], 0, (c, here), (times(-1, s), flat), (times(-1, of_cosine[k]), one),
+        show=False,
+    )  # fmt: skip
     return p.both(sine, cosine)
 
 
 def _alone(p: Prover, known: Theorem, zero: Theorem, goal: Term, k: Term, fits: Theorem) -> Theorem:
     """The only pair there is, with index 0."""
-    single = p.equal(wave(0, place), 0, (1, p.at(zero, place)), show=False)
-    found = _vanish_at(p, known, p.for_all(single, place), 0, p.order(less(0, top)))
+    zeros = []
+    for step in (0, 1):
+        at = plus(start, step)
+        zeros.append(p.equal(wave(0, at), 0, (1, _zero_at(p, zero, at)), show=False))
+    found = _vanish_at(p, known, (zeros[0], zeros[1]), 0, p.order(less(0, top)))
 
     def case(within: Theorem, wanted: Term) -> Theorem:
         upto = p.order(T.le(p.term(low), T.ZERO), (1, p.next_integer(within)))
@@ -191,13 +222,16 @@ def _one_more(
     others = _others_vanish(p, known, before, inside, zero)
     k = index("e", end)
     each = p.mp(p.at(others, k), p.at(_in_range(p), end, k))
-    silent = p.equal(wave(k, place), 0, p.part(each, 0), p.part(each, 1), show=False)
-    rest = p.sum_equal(silent, k)
-    whole = infer("unroll", [], "sum", p.term(end), _body(p, combination(end)))
-    single = p.equal(
-        wave(end, place), 0, (1, p.at(zero, place)), (-1, rest), (-1, whole), show=False
-    )
-    found = _vanish_at(p, known, p.for_all(single, place), end, inside)
+    zeros = []
+    for step in (0, 1):
+        at = plus(start, step)
+        silent = p.equal(wave(k, at), 0, p.part(each, 0), p.part(each, 1), show=False)
+        rest = p.sum_equal(silent, k)
+        whole = infer("unroll", [], "sum", p.term(end), _body(p, combination(end, at)))
+        zeros.append(p.equal(
+            wave(end, at), 0, (1, _zero_at(p, zero, at)), (-1, rest), (-1, whole), show=False
+        ))  # fmt: skip
+    found = _vanish_at(p, known, (zeros[0], zeros[1]), end, inside)
 
     def case(within: Theorem, wanted: Term) -> Theorem:
         def is_last(reached: Theorem) -> Theorem:
@@ -231,25 +265,31 @@ def _others_vanish(
     k = index("f", end + 1)
     difference = _factor(k, end)
     turned = _second_difference(p, k, end)
-    total_zero = p.equal(
-        total(times(difference, wave(k, place)), k), 0,
-        (-1, p.sum_equal(turned, k)),
-        (1, p.at(zero, plus(place, 1))),
-        (1, p.at(zero, minus(place, 1))),
-        (times(-2, cos(frequency(end))), p.at(zero, place)),
-        show=False,
-    )  # fmt: skip
     body = _body(p, total(times(difference, wave(k, place)), k))
     whole = infer("unroll", [], "sum", p.term(end), body)
-    fewer = p.equal(whole.conclusion.children[1].children[0], 0, (1, total_zero), (-1, whole),
-                    show=False)  # fmt: skip
     sines, cosines = (_scaled(p, coefficient, end) for coefficient in (of_sine, of_cosine))
     smaller = p.at(
-        p.mp(before, p.order(at_most(end, top), (1, p.next_integer(inside)))), sines, cosines
+        p.mp(before, p.order(at_most(end, top), (1, p.next_integer(inside)))),
+        plus(start, 1),
+        sines,
+        cosines,
     )
-    premise = smaller.conclusion.children[0]
-    wanted = T.instantiate(premise.children[0], (p.term(place),))
-    shown = p.for_all(p.equal(*wanted.children, (1, fewer), show=False), place)
+    wanted = T.instantiate(smaller.conclusion.children[0].children[0], (p.term(place),))
+    with p.supposing(wanted.children[0]) as among:
+        low_end, high_end = p.part(among, 0), p.part(among, 1)
+        upto = p.next_integer(high_end)
+        later, here, earlier = (
+            _zero_at(p, zero, plus(place, step), (1, low_end), (1, upto)) for step in (1, 0, -1)
+        )
+        total_zero = p.equal(
+            total(times(difference, wave(k, place)), k), 0,
+            (-1, p.sum_equal(turned, k)), (1, later), (1, earlier),
+            (times(-2, cos(frequency(end))), here), show=False,
+        )  # fmt: skip
+        fewer = p.equal(whole.conclusion.children[1].children[0], 0, (1, total_zero), (-1, whole),
+                        show=False)  # fmt: skip
+        equation = p.equal(*wanted.children[1].children, (1, fewer), show=False)
+    shown = p.for_all(p.discharge(equation, among), place)
     scaled = p.at(p.mp(smaller, shown), low)
 
     def coefficient_zero(within: Theorem) -> Theorem:

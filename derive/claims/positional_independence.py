@@ -148,18 +148,23 @@ Coefficients = Callable[[Any], tuple[Any, Any]]
 
 
 def coefficients_vanish(
-    p: Prover, law: Theorem, vanishes: Theorem, coefficients: Coefficients, pair: Any = j
-) -> tuple[Theorem, Theorem]:
+    p: Prover, law: Theorem, vanishes: Theorem, coefficients: Coefficients, pair: Any = j,
+    start: Any = 0,
+) -> tuple[Theorem, Theorem]:  # fmt: skip
     """Both coefficients of a pair are 0.
 
-    `vanishes` says for all integers p that the sum over the pairs of ``a sin(p w_j) +
-    b cos(p w_j)`` is 0, where ``a, b = coefficients(j)``; `law` is the law of independence.
+    `vanishes` says for all integers p, or for those from `start` on that the law asks for, that the
+    sum over the pairs of ``a sin(p w_j) + b cos(p w_j)`` is 0, where ``a, b = coefficients(j)``;
+    `law` is the law of independence.
     """
-    at = p.at(law, *(p.lam(x, pair) for x in coefficients(pair)))
+    at = p.at(law, start, *(p.lam(x, pair) for x in coefficients(pair)))
     premise = at.conclusion.children[0]
     wanted = T.instantiate(premise.children[0], (p.term(whole),))
-    shown = p.equal(*wanted.children, (1, p.at(vanishes, whole)), show=False)
-    found = p.at(p.mp(at, p.for_all(shown, whole)), pair)
+    zero = p.at(vanishes, whole)
+    with p.supposing(wanted.children[0]) as among:
+        here = p.mp(zero, among) if zero.conclusion.op == "imp" else zero
+        shown = p.equal(*wanted.children[1].children, (1, here), show=False)
+    found = p.at(p.mp(at, p.for_all(p.discharge(shown, among), whole)), pair)
     both_zero = p.mp(found, p.order(found.conclusion.children[0]))
     return p.part(both_zero, 0), p.part(both_zero, 1)
 
@@ -168,9 +173,29 @@ def coefficients_vanish(
 
 alpha, beta = tensor("alpha", r), tensor("beta", r)
 relation = total(plus(times(alpha[i], sine(whole, i)), times(beta[i], cosine(whole, i))), i)
+first = integer("q")
+
+
+def in_a_row(count: Any) -> Any:
+    """The position is one of so many in a row."""
+    return both(at_most(first, whole), less(whole, plus(first, count)))
+
+
+#: As many positions as the encoding has components.
+AMONG = in_a_row(d)
 NO_RELATION = implies(
-    forall(whole, equal(relation, 0)), forall(j, both(equal(alpha[j], 0), equal(beta[j], 0)))
+    forall(whole, implies(AMONG, equal(relation, 0))),
+    forall(j, both(equal(alpha[j], 0), equal(beta[j], 0))),
 )
+
+
+def for_each_position(p: Prover, zero: Callable[[Theorem], Theorem]) -> Theorem:
+    """For all of 2 r positions in a row: what `zero` proves of d in a row."""
+    with p.supposing(in_a_row(times(2, r))) as among:
+        low_end, high_end = p.part(among, 0), p.part(among, 1)
+        upto = p.order(AMONG.args[1], (1, high_end), (1, p.hyp(0)))
+        found = zero(p.both(low_end, upto))
+    return p.for_all(p.discharge(found, among), whole)
 
 
 def law_of_independence(p: Prover, known: Frequencies) -> Theorem:
@@ -185,18 +210,31 @@ def prove_no_relation(p: Prover) -> Theorem:
         w = times(whole, omega[i])
         angles = total(plus(times(alpha[i], sin(w)), times(beta[i], cos(w))), i)
         same = p.equal(relation, angles, sines, cosines, reason="definition")
-        at = p.equal(angles, 0, (-1, same), (1, p.at(zero, whole)), show=False)
-        found = coefficients_vanish(p, law, p.for_all(at, whole), lambda e: (alpha[e], beta[e]))
+        at = for_each_position(
+            p, lambda among: p.equal(
+                angles, 0, (-1, same), (1, p.mp(p.at(zero, whole), among)), show=False
+            )
+        )  # fmt: skip
+        found = coefficients_vanish(p, law, at, lambda e: (alpha[e], beta[e]), start=first)
         return p.for_all(p.note(p.both(*found), "so all coefficients are 0"), j)
 
-    return p.suppose(NO_RELATION.args[0], vanish, "suppose a relation at all whole positions")
+    return p.suppose(
+        NO_RELATION.args[0], vanish,
+        r"suppose a relation at $d_{\text{model}}$ positions in a row, from $q$ on",
+    )  # fmt: skip
 
 
-def twin_no_relation(_rng: np.random.Generator, doubled: bool = False) -> list[Trial]:
-    """The least singular value of the encodings of many positions."""
+def twin_no_relation(
+    _rng: np.random.Generator, doubled: bool = False, missing: int = 0
+) -> list[Trial]:
+    """The least singular value of the encodings of many positions, and of as few as are enough."""
     from numeric import position_encoding
 
     trials = []
+    for width, start, least in ((2, 0, 0.4), (2, 1000, 0.4), (4, 0, 1e-3), (4, 71, 1e-3)):
+        encoding = position_encoding(start + np.arange(width - missing), width)
+        found = np.sqrt(np.linalg.svd(encoding.T @ encoding, compute_uv=False)[-1])
+        trials.append(differs(found, 0.0, by=least, what=f"d={width} in a row from {start}"))
     for width in (2, 4, 6, 8):
         positions = np.arange(0, 40_000, 370)
         encoding = position_encoding(positions, width)
@@ -210,9 +248,18 @@ def twin_no_relation(_rng: np.random.Generator, doubled: bool = False) -> list[T
 def no_relation_mutations() -> tuple[Mutation, ...]:
     return (
         Mutation(
+            "one position less is enough",
+            twin=Twin(
+                "the least singular value for one position less",
+                lambda rng: twin_no_relation(rng, missing=1),
+            ),
+        ),
+        Mutation(
             "the frequencies may be any numbers",
             given=(PAIRS, SINES, COSINES),
-            counterexample=Example({r: 2, omega: [1, 1], alpha: [1, -1], beta: [0, 0], j: 0}),
+            counterexample=Example(
+                {r: 2, omega: [1, 1], alpha: [1, -1], beta: [0, 0], j: 0, first: 0}
+            ),
             twin=Twin(
                 "the least singular value where two pairs have one frequency",
                 lambda rng: twin_no_relation(rng, doubled=True),
@@ -226,7 +273,7 @@ NO_LINEAR_RELATION = Claim(
     title="The components of the encoding are linearly independent",
     source=source(
         "A18", f"{SAID} Beyond the note: is it the only one? No linear relation between the "
-        "components holds at all whole positions.",
+        "components holds at as many positions in a row as there are components.",
     ),
     statement=NO_RELATION,
     given=ENCODING,
@@ -234,13 +281,16 @@ NO_LINEAR_RELATION = Claim(
     twin=Twin("least singular values of encodings", twin_no_relation),
     mutations=no_relation_mutations,
     expected=Verdict.PROVED,
-    remark="So the encodings of the whole numbers span all of $\\mathbb{R}^{d_{\\text{model}}}$.",
+    remark="So the encodings of any $d_{\\text{model}}$ positions in a row span all of "
+    "$\\mathbb{R}^{d_{\\text{model}}}$.",
 )  # fmt: skip
 
 
 # ---------------------------------------------------------------------- only one shift
 
-moves = forall([whole, a], equal(total(times(M(a, b), PE(whole, b)), b), PE(plus(whole, k), a)))
+moves = forall(whole, implies(AMONG, forall(
+    a, equal(total(times(M(a, b), PE(whole, b)), b), PE(plus(whole, k), a))
+)))  # fmt: skip
 same_pair = sp.KroneckerDelta(i, j)
 ONLY_SHIFT = implies(moves, both(*blocks(M, k)))
 
@@ -272,13 +322,36 @@ def prove_only_shift(p: Prover) -> Theorem:
                 parts.append(p.for_all(entry, i, j))
         return p.both(*parts)
 
-    return p.suppose(moves, rows, "let a matrix shift all whole positions by $k$")
+    return p.suppose(
+        moves, rows,
+        r"let a matrix shift $d_{\text{model}}$ positions in a row, from $q$ on, by $k$",
+    )  # fmt: skip
 
 
 def entries_of_row(
     p: Prover, law: Theorem, fits: Theorem, parity: int, values: list[Any]
 ) -> tuple[Theorem, Theorem]:
     """Entries of row 2i + parity at columns 2j and 2j + 1, less their values for j = i, are 0."""
+
+    def left_over(pair: Any) -> tuple[Any, Any]:
+        even, odd = (
+            minus(M(row, 2 * pair + e), times(kronecker(i, pair), values[e])) for e in (0, 1)
+        )
+        return even, odd
+
+    row = 2 * i + parity
+    zero = for_each_position(
+        p, lambda among: _row_vanishes(
+            p, p.mp(p.at(fits, whole), among), parity, values, left_over
+        )
+    )  # fmt: skip
+    return coefficients_vanish(p, law, zero, left_over, start=first)
+
+
+def _row_vanishes(
+    p: Prover, fits: Theorem, parity: int, values: list[Any], left_over: Coefficients
+) -> Theorem:
+    """The combination with these coefficients is 0 at a position where the matrix fits."""
     _, _, sines, cosines = (p.hyp(e) for e in range(4))
     row, w = 2 * i + parity, times(whole, omega[j])
     here = total(times(M(row, b), PE(whole, b)), b)
@@ -297,7 +370,7 @@ def entries_of_row(
         (here, "pair by pair", by_pairs(p, here)),
         (
             PE(plus(whole, k), row), "the matrix fits",
-            (1, p.at(fits, whole, row, facts=[_component(p, row)])),
+            (1, p.at(fits, row, facts=[_component(p, row)])),
         ),
         (
             plus(times(values[0], sin(at)), times(values[1], cos(at))),
@@ -305,16 +378,8 @@ def entries_of_row(
             p.axiom("cos-add" if parity else "sin-add", at, times(k, omega[i])),
         ),
     )  # fmt: skip
-
-    def left_over(pair: Any) -> tuple[Any, Any]:
-        even, odd = (
-            minus(M(row, 2 * pair + e), times(kronecker(i, pair), values[e])) for e in (0, 1)
-        )
-        return even, odd
-
     waves = plus(*(times(x, f(w)) for x, f in zip(left_over(j), (sin, cos), strict=True)))
-    zero = p.equal(total(waves, j), 0, (1, there), show=False)
-    return coefficients_vanish(p, law, p.for_all(zero, whole), left_over)
+    return p.equal(total(waves, j), 0, (1, there), show=False)
 
 
 def kronecker(one: Any, two: Any) -> Any:
@@ -343,7 +408,7 @@ def only_shift_mutations() -> tuple[Mutation, ...]:
             "the matrix is the one that shifts back",
             statement=implies(moves, both(*swapped)),
             counterexample=Example({
-                r: 1, d: 2, k: sp.pi / 2, omega: [1], some_matrix: [[0, 1], [-1, 0]],
+                r: 1, d: 2, k: sp.pi / 2, omega: [1], some_matrix: [[0, 1], [-1, 0]], first: 0,
             }),
             twin=Twin(
                 "what least squares finds, against the matrix of the opposite shift",
@@ -358,7 +423,7 @@ ONLY_SHIFT_MATRIX = Claim(
     title="No other matrix shifts the encodings",
     source=source(
         "A18 A19", f"{SAID} Beyond the note: the matrix with the blocks of the note is the only "
-        "matrix that shifts the encodings of all whole positions by $k$.",
+        r"matrix that shifts the encodings of $d_{\text{model}}$ positions in a row by $k$.",
     ),
     statement=ONLY_SHIFT,
     given=ENCODING,

@@ -33,7 +33,7 @@ AT_LEAST = {
     "A15": 2,  # exponents without their factor 2; all sines before all cosines
     "A16": 3,  # frequencies with a common period; positions that are real numbers; no gap
     "A17": 1,  # a sign in the addition formula of the cosine
-    "A18": 1,  # an odd width
+    "A18": 3,  # an odd width; one position less
     "A19": 1,  # the transposed matrix
     "A20": 1,  # scores of any form
     "A21": 3,  # a base below 1; the sign of the exponent; steps that are too long
@@ -72,7 +72,7 @@ AT_LEAST = {
     "B21": 1,  # one unit less
     "B22": 1,  # BatchNorm in front, which couples the rows
     "B23": 1,  # a block without its residual sum
-    "B24": 2,  # an embedding that is dropped; twice as many words
+    "B24": 3,  # an embedding that is dropped; twice as many words
     "B25": 1,  # another hidden width
     "B26": 5,  # biases dropped; ReLU in the wrong place; a transpose left out; counts of these
     "B28": 2,  # a negative factor taken out; a mask of what is off

@@ -338,6 +338,7 @@ MODELS: Final = {
             "R": lambda _, path, a, b: T.mul(T.delta(path, T.ZERO), T.delta(a, b)),
         }
     ),
+    "positional-encoding/only-shift": Model({"r": 1, "d_model": 2, "k": 0, "q": 0, "M": identity}),
     "expansion/separates": Model(),
     "expansion/keeps-separability": Model({"d_model": 1, "d_ff": 1}),
     "backward/residual-input": Model(functions={"f": IDENTITY, "N": IDENTITY}),
