@@ -32,7 +32,6 @@ SPARE = {
     "positional-encoding/inner-product": 1,
     "positional-encoding/unique-by-sines": 2,
     "positional-encoding/distance": 1,
-    "positional-encoding/no-relation": 1,
     "positional-encoding/rotation": 2,
     "positional-encoding/rotation-only": 1,
     "positional-encoding/linear-shift": 1,
