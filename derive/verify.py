@@ -248,9 +248,23 @@ def _read(claim: Claim) -> _Work:
     conclusion = converter.formula(claim.statement)
     _check_notation(claim.given, (*converter.declared, *given))
     _check_print((*given, *added, conclusion))
+    _check_said(conclusion)
     for formula in (*converter.declared, *given, *added, conclusion):
         check_statement(formula)  # else a search would end in a message about something else
     return _Work(converter, conclusion, given, added)
+
+
+def _check_said(conclusion: Term) -> None:
+    """Refuse x = x and 1 = 1: that is what SymPy makes of sqrt(x)**2 = x and of x/x = 1."""
+    said = conclusion
+    while said.op in ("imp", "forall"):
+        said = said.children[-1]
+    same = said.op in ("eq", "le") and said.children[0] is said.children[1]
+    if same and said.children[0].op in ("num", "var", "app", "bound"):
+        raise Unsettled(
+            f"the statement arrived as ${latex.latex(conclusion)}$: SymPy evaluated it while it "
+            "was built; build it with derive.language (times, over, power, call, ...)"
+        )
 
 
 def _check_print(formulas: Sequence[Term]) -> None:

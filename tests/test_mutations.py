@@ -63,7 +63,7 @@ def test_both_may_catch_it():
     [
         Mutation("turned round", statement=L.equal(2 * d, L.plus(d, d))),
         Mutation("the same numbers", twin=RIGHT),
-        Mutation("a true statement", statement=L.equal(d, d), twin=WRONG),
+        Mutation("a true statement", statement=L.equal(2 * d, L.plus(d, d)), twin=WRONG),
         Mutation("an agreeing twin", statement=L.equal(d, 2 * d), twin=RIGHT),
     ],
 )

@@ -23,6 +23,7 @@ from derive.twin import equal as agree
 
 d, h, n = dims("d_model h n")
 NOTE = "my note.txt"
+SAME = equal(plus(n, d), plus(d, n))
 
 
 def twin(rng):
@@ -68,7 +69,7 @@ CLAIMS = (COMMUTES, FLOOR, SUCCESSOR, STORY)
 )
 
 #: A false claim that its author expects to be proved.
-UNEXPECTED = HEAD + 'CLAIMS = (claim("wrong", equal(plus(n, 1), n)), claim("right", equal(n, n)))\n'
+UNEXPECTED = HEAD + 'CLAIMS = (claim("wrong", equal(plus(n, 1), n)), claim("right", SAME))\n'
 
 #: A true claim whose twin computes something else.
 DISAGREEING = (
@@ -78,7 +79,7 @@ def bad(rng):
     return [agree(2.001, 2.0, "two")]
 
 
-CLAIMS = (claim("planted", equal(n, n), twin=Twin("a planted error", bad)),)
+CLAIMS = (claim("planted", SAME, twin=Twin("a planted error", bad)),)
 """
 )
 
@@ -92,13 +93,13 @@ def slow(prover):
         time.sleep(60)
     except Exception:
         pass
-    return prover.equal(n, n)
+    return prover.equal(*SAME.args)
 
 
 CLAIMS = (
-    claim("first", equal(n, n)),
-    claim("slow", equal(n, n), proof=slow),
-    claim("last", equal(n, n)),
+    claim("first", SAME),
+    claim("slow", SAME, proof=slow),
+    claim("last", SAME),
 )
 """
 )
@@ -121,10 +122,10 @@ def bad_twin(rng):
 
 
 CLAIMS = (
-    claim("raising", equal(n, n), proof=raising),
-    claim("leaving", equal(n, n), proof=leaving),
-    claim("twin", equal(n, n), twin=Twin("a twin that raises", bad_twin)),
-    claim("fine", equal(n, n)),
+    claim("raising", SAME, proof=raising),
+    claim("leaving", SAME, proof=leaving),
+    claim("twin", SAME, twin=Twin("a twin that raises", bad_twin)),
+    claim("fine", SAME),
 )
 """
 )

@@ -83,14 +83,17 @@ BAD = {
     "syntax": ("CLAIMS = (", "SyntaxError: '(' was never closed"),
     "name": ("CLAIMS = (undefined,)", "NameError: name 'undefined' is not defined"),
     "exit": ("CLAIMS = exit('enough')", "SystemExit: enough"),
-    "bad id": ("CLAIMS = (claim('No Good', equal(n, n)),)", "ValueError: claim id"),
+    "bad id": (
+        "CLAIMS = (claim('No Good', SAME),)",
+        "ValueError: claim id",
+    ),
     "no reason": ("CLAIMS = (claim('x', None),)", "ValueError: mine/x: give a statement"),
     "no twin": (
-        "CLAIMS = (claim('x', equal(n, n), twin=5),)",
+        "CLAIMS = (claim('x', SAME, twin=5),)",
         "ValueError: mine/x: twin is not of the kind",
     ),
     "places as text": (
-        "CLAIMS = (claim('x', equal(n, n), places='p. 3'),)",
+        "CLAIMS = (claim('x', SAME, places='p. 3'),)",
         "ValueError: mine/x: source is not of the kind",
     ),
     "two lines": ("CLAIMS = int('a\\nb')", "ValueError: invalid literal"),
@@ -98,11 +101,11 @@ BAD = {
     "typed": ("CLAIMS: object = 5", "CLAIMS is not a tuple but an int"),
     "empty": ("CLAIMS = ()", "CLAIMS is empty"),
     "no claim": (
-        "CLAIMS = (claim('a', equal(n, n)), 'b')",
+        "CLAIMS = (claim('a', SAME), 'b')",
         "entry 2 of CLAIMS is not a Claim but a str",
     ),
     "twice": (
-        "CLAIMS = (claim('a', equal(n, n)), claim('a', equal(d, d)))",
+        "CLAIMS = (claim('a', SAME), claim('a', SAME))",
         "two claims are called mine/a",
     ),
 }

@@ -189,7 +189,7 @@ def test_time_limit_stops_one_claim_only(tmp_path, capsys, jobs):
     assert verdicts == {"mine/first": "proved", "mine/slow": "undecided", "mine/last": "proved"}
     slow = found["claims"][1]
     assert not slow["replayed"]
-    assert slow["statement"] == "n = n"
+    assert slow["statement"] == r"n+d_{\text{model}} = d_{\text{model}}+n"
     assert slow["twin"]["reason"] == "not finished within the time limit"
 
 
@@ -233,7 +233,10 @@ def test_time_limit_holds_for_twins(tmp_path, capsys):
 
 
 def test_a_claim_that_was_cut_short_is_unexpected_even_if_it_should_be_undecided(tmp_path, capsys):
-    text = samples.SLOW.replace('"slow", equal(n, n)', '"slow", equal(n, n), Verdict.UNDECIDED')
+    text = samples.SLOW.replace(
+        '"slow", SAME',
+        '"slow", SAME, Verdict.UNDECIDED',
+    )
     status, found = verify(capsys, samples.write(tmp_path, text), "--time-limit", "0.5")
     assert status == 1
     assert found["claims"][1]["verdict"] == found["claims"][1]["expected"] == "undecided"
