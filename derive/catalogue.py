@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from derive.store import Module
+from derive.timing import TimeUp
 
 if TYPE_CHECKING:
     from derive.claim import Claim
@@ -204,7 +205,9 @@ def _one_line(path: str) -> Iterator[None]:
     """Turn whatever the import of `path` raises into one line with the place in it."""
     try:
         yield
-    except (Exception, SystemExit) as error:
+    except (KeyboardInterrupt, TimeUp):
+        raise
+    except BaseException as error:  # those of a file's own making, too
         line = _line_in(path, error)
         what = error.msg if isinstance(error, SyntaxError) else str(error)
         kind = type(error).__name__

@@ -541,12 +541,12 @@ def _chosen(patterns: Sequence[str], time_limit: float | None = None) -> tuple[C
 
     @contextlib.contextmanager
     def limited(path: str) -> Iterator[None]:
-        from derive import runner
+        from derive import timing
 
         try:
-            with runner.limited(time_limit):
+            with timing.limited(time_limit):
                 yield
-        except runner.TimeUp:
+        except timing.TimeUp:
             raise InputError(
                 f"{path}: loading it ran over the time limit of {time_limit:g} s"
             ) from None

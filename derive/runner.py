@@ -26,6 +26,7 @@ import derive
 from derive.children import end_with_parent
 from derive.replay import Replay, checkers_for
 from derive.result import LogView, Result, Settled, TwinStatus, TwinView, Verdict, to_plain
+from derive.timing import TimeUp, limited
 
 if TYPE_CHECKING:
     from derive.claim import Claim
@@ -41,7 +42,6 @@ NEEDS: Final = {
     Verdict.REFUTED: {"counterexample"},
 }
 GRACE_SECONDS: Final = 5.0
-_LONGEST_TIMER: Final = 1e8
 
 
 @dataclass(frozen=True)
@@ -311,10 +311,6 @@ class _Done:
     seconds: float = 0.0
 
 
-class TimeUp(BaseException):
-    """Not an `Exception`, so that a proof script that catches those does not catch it."""
-
-
 Tick = Callable[[int, int], None]
 
 
@@ -447,7 +443,9 @@ def _here(task: _Task) -> _Done:
             value = task.work()
     except TimeUp:
         why, over_time = _over(task), True
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # those of a script's own making, too
         why = f"raised {described(error)}"
     return _Done(value, why, over_time, time.perf_counter() - start)
 
@@ -455,25 +453,6 @@ def _here(task: _Task) -> _Done:
 def _over(task: _Task) -> str:
     limit = task.limit if task.shown_limit is None else task.shown_limit
     return f"ran over the claim's time limit of {limit:g} s"
-
-
-@contextlib.contextmanager
-def limited(seconds: float | None) -> Iterator[None]:
-    """Raise `TimeUp` after so many seconds, and again should the first one get lost."""
-    if seconds is None:
-        yield
-        return
-
-    def ring(*_: Any) -> None:
-        raise TimeUp
-
-    before = signal.signal(signal.SIGALRM, ring)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, min(seconds, _LONGEST_TIMER), 0.5)
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def described(error: BaseException) -> str:

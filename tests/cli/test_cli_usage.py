@@ -83,6 +83,11 @@ BAD = {
     "syntax": ("CLAIMS = (", "SyntaxError: '(' was never closed"),
     "name": ("CLAIMS = (undefined,)", "NameError: name 'undefined' is not defined"),
     "exit": ("CLAIMS = exit('enough')", "SystemExit: enough"),
+    "own kind of exception": (
+        "raise type('Odd', (BaseException,), {})('two\\nlines')",
+        "Odd: two lines",
+    ),
+    "end of a generator": ("raise GeneratorExit", "GeneratorExit"),
     "bad id": (
         "CLAIMS = (claim('No Good', SAME),)",
         "ValueError: claim id",
