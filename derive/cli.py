@@ -174,7 +174,10 @@ def _parser() -> _Parser:
         help="processes (as many as there are processors, at most 4)",
     )  # fmt: skip
     verify.add_argument(
-        "--time-limit", metavar="SECONDS", type=_seconds, help="for each claim (none)"
+        "--time-limit",
+        metavar="SECONDS",
+        type=_seconds,
+        help="for each claim, and for loading a file (none)",
     )
 
     report = _command(commands, "report", _report, "write the derivation report")
