@@ -2,8 +2,8 @@ r"""Expansion: how likely it is that too few units of a wide layer are active.
 
 The interview note widens the layer to make up for what ReLU loses.  Near an input the layer can be
 undone if at least as many units are active as the input has components.  Where units are active by
-independent even chances, twice the width is enough for hardly more than one input in two.  With any
-larger factor the chance of too few falls exponentially in the width; four is not singled out.
+independent even chances, the chance that twice the width is enough falls to one half as the width
+grows.  With any larger factor the chance of too few falls exponentially; four is not singled out.
 """
 
 from __future__ import annotations
@@ -415,7 +415,7 @@ def twice_mutations() -> tuple[Mutation, ...]:
 
 TWICE = Claim(
     id="expansion/twice-the-width",
-    title="With twice the width, enough units are active in hardly more than half of all cases",
+    title="With twice the width, the chance of enough active units falls to one half as $d$ grows",
     source=Source(
         INTERVIEW, ("B36",),
         f"{COMPENSATES} Beyond the note: if every unit is active with probability $\\frac12$, "

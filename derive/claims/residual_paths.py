@@ -20,7 +20,19 @@ from derive.claims.residual import Js, L, Ps, a, at, b, c, d, l, no_factor, one,
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem, infer
 from derive.kernel.terms import Term
-from derive.language import IsInteger, both, equal, forall, index, plus, power, tensor, times, total
+from derive.language import (
+    IsInteger,
+    both,
+    equal,
+    forall,
+    implies,
+    index,
+    plus,
+    power,
+    tensor,
+    times,
+    total,
+)
 from derive.prover import Prover
 from derive.result import Source, Verdict
 from derive.twin import Trial, Twin
@@ -41,21 +53,13 @@ PRODUCT = (
         r"the factor that the note gives for a layer: $P_{l+1} = (I + J_l)\,P_l$",
     ),
 )
-PATHS = (
-    Given(
-        forall([a, b], equal(Rs[0, 0, a, b], one(a, b))),
-        "through no layer there is one path, which changes nothing",
-    ),
-    Given(
-        forall([l, s], forall([a, b], equal(Rs[l + 1, 2 * s, a, b], Rs[l, s, a, b]))),
-        "the path goes on past the branch: the digit 0 is put behind its number",
-    ),
-    Given(
-        forall([l, s], forall([a, b], equal(
-            Rs[l + 1, 2 * s + 1, a, b], total(times(Js[l, a, c], Rs[l, s, c, b]), c)
-        ))),
-        "the path goes on through the branch: the digit 1",
-    ),
+#: The product of the Jacobians on a path, for all paths through any number of blocks.
+PATHS = both(
+    forall([a, b], equal(Rs[0, 0, a, b], one(a, b))),
+    forall([l, s], forall([a, b], equal(Rs[l + 1, 2 * s, a, b], Rs[l, s, a, b]))),
+    forall([l, s], forall([a, b], equal(
+        Rs[l + 1, 2 * s + 1, a, b], total(times(Js[l, a, c], Rs[l, s, c, b]), c)
+    ))),
 )  # fmt: skip
 
 
@@ -74,10 +78,21 @@ path = index("S", number_of(l))
 
 SUM = forall([a, b], equal(Ps[L, a, b], all_paths(L)))
 DIRECT = forall([a, b], equal(Rs[L, 0, a, b], one(a, b)))
+STATEMENT = implies(PATHS, both(SUM, DIRECT))
 
 
 def prove_paths(p: Prover) -> Theorem:
-    start, following, none, past, through = (p.hyp(k) for k in range(5))
+    return p.suppose(
+        STATEMENT.args[0], lambda paths: _sum_over_paths(p, paths),
+        r"let $R_{l,s}$ be the product along the path with the number $s$ through $l$ blocks: "
+        "the number of a path that goes on past a branch gets the digit 0 put behind it, through "
+        "it the digit 1",
+    )  # fmt: skip
+
+
+def _sum_over_paths(p: Prover, paths: Theorem) -> Theorem:
+    start, following = (p.hyp(k) for k in range(2))
+    none, past, through = (p.part(paths, k) for k in range(3))
     claim = p.formula(both(
         IsInteger(number_of(l)), forall([a, b], equal(Ps[l, a, b], all_paths(l))),
         forall([a, b], equal(Rs[l, 0, a, b], one(a, b))),
@@ -164,7 +179,7 @@ def path_mutations() -> tuple[Mutation, ...]:
     return (
         Mutation(
             "the path past all branches is counted beside all paths",
-            statement=forall([a, b], equal(Ps[L, a, b], twice)),
+            statement=implies(PATHS, forall([a, b], equal(Ps[L, a, b], twice))),
             counterexample=Example(idle),
         ),
         Mutation(
@@ -182,8 +197,8 @@ PATHS_ADDED = Claim(
         r"Along the $+1$ path the gradient reaches earlier layers directly. Beyond the note: which "
         r"other paths there are through $L$ blocks, and how many.",
     ),
-    statement=both(SUM, DIRECT),
-    given=(*PRODUCT, *PATHS),
+    statement=STATEMENT,
+    given=PRODUCT,
     proof=prove_paths,
     twin=Twin("products of factors against sums over all paths, one by one", twin_paths),
     mutations=path_mutations,
