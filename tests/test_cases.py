@@ -17,6 +17,7 @@ import pytest
 import sympy as sp
 from sympy import KroneckerDelta as delta
 from sympy import Rational, pi
+from unevaluated import ceiling, cos, exp, floor, half, log, mod, nonzero, root, sin
 
 from derive.candidates import candidates
 from derive.claim import Added, Claim, Example, Given
@@ -94,48 +95,10 @@ def needs(
 
 # ---------------------------------------------------------------------- notation
 
-half = Rational(1, 2)
 LOG_2 = T.fn("log", T.num(2))
 d, h, n, m, r, d_k, d_ff, L, h_kv, D = dims("d h n m r d_k d_ff L h_kv D")
 x, y, a, b, t, omega, p, k = (real(name) for name in ("x", "y", "a", "b", "t", "omega", "p", "k"))
 u, j = integer("u"), integer("j")
-
-
-def root(e: Any) -> Any:
-    return power(e, half)
-
-
-def exp(e: Any) -> Any:
-    return call(sp.exp, e)
-
-
-def log(e: Any) -> Any:
-    return call(sp.log, e)
-
-
-def sin(e: Any) -> Any:
-    return call(sp.sin, e)
-
-
-def cos(e: Any) -> Any:
-    return call(sp.cos, e)
-
-
-def floor(e: Any) -> Any:
-    return call(sp.floor, e)
-
-
-def ceiling(e: Any) -> Any:
-    return times(-1, floor(times(-1, e)))
-
-
-def mod(e: Any, size: Any) -> Any:
-    return call(sp.Mod, e, size)
-
-
-def nonzero(e: Any) -> Any:
-    return negation(equal(e, 0))
-
 
 CASES: dict[str, Case] = {}
 
@@ -1225,8 +1188,8 @@ def claim_of(name: str, case: Case) -> Claim:
 def test_verdict(name):
     settled = settle(claim_of(name, CASES[name]))
     assert settled.result.verdict is CASES[name].verdict, settled.result.reason
-    for log in settled.logs:
-        check(log)
+    for replayed in settled.logs:
+        check(replayed)
 
 
 CONDITIONS = [
