@@ -98,18 +98,20 @@ def badness(latex: str, room: float) -> float:
 
 @remembered
 def begins_narrow(latex: str, room: float, column: float, lines: int) -> bool:
-    """Whether the first of its lines, as many as stand beside `lines` of text, leave all that is
-    right of `column` em free.
+    """Whether the first of its lines, as many as stand beside `lines` of smaller text, leave all
+    that is right of `column` em free.
+
+    The text begins at the base line of the first, so that the upper half of that is not beside it.
     """
     broken = _best_lines_of(latex, room)
     left, above = width(broken.left_side), 0.0
     for line in broken.lines:
-        if above >= lines:
+        if above >= lines * _SMALL:
             break
         if left + line.indent + width(line.pieces) > column:
             return False
-        above += _line_height(line)
-    return above >= lines
+        above += _line_height(line) if above else (_line_height(line) + 1) / 2
+    return above >= lines * _SMALL
 
 
 def _line_height(line: Line) -> float:
@@ -152,6 +154,9 @@ def inline(latex: str, room: float) -> str:
     lines = [rf"\fitmath{{{block}}}" for block in displayed(latex, room)]
     return r"\newline " + r"\newline ".join(lines) + r"\newline "
 
+
+_SMALL: Final = 11 / 12
+"""The line of the text beside a formula, 9 pt, in lines of 10 pt."""
 
 _HEIGHTS: Final = (1.2, 2.2, 2.9)
 

@@ -151,6 +151,7 @@ def guide(results: Sequence[Result]) -> tuple[Block, ...]:
 _LETTER: Final = re.compile(
     r"\b([pG])i\b|\b([b-zGTHX])\b"
     r"|\b(a)\b(?= [=≤<+-])|(?<=[≤<] )(a)\b(?! [a-z])|(?<=- )(a)\b|(a)(?= and b)|(?<=\()(a)(?=\))"
+    r"|(?<=[\u4e00-\u9fff] )(a)\b"
 )
 """The letters of a rule; `a` may be an article, too."""
 
@@ -160,9 +161,10 @@ def _typeset(text: str) -> str:
     text = re.sub(r"\bp([01n])\b", r"$p_{\1}$", text).replace("...", "…")
     parts = re.split(r"(\$[^$]*\$)", text)
     parts[::2] = (
-        _LETTER.sub(_letter, part).replace(" -> ", r" $\Rightarrow$ ") for part in parts[::2]
+        _LETTER.sub(_letter, part).replace(" -> ", r" $\Rightarrow$ ").replace(" - ", " − ")
+        for part in parts[::2]
     )
-    return "".join(parts)
+    return re.sub(r"([a-z])\$'", r"\1'$", "".join(parts))
 
 
 def _letter(found: re.Match[str]) -> str:

@@ -193,4 +193,5 @@ def _words(found: re.Match[str]) -> str:
         said = messages.told(words, messages.PROGRAM)
     else:
         return found[0]
-    return rf"\text{{{before}{said}{after}}}"
+    # behind a Chinese character TeX drops a space that ends the text
+    return rf"\text{{{before}{said}}}" + (r"\ " if after else "")

@@ -40,7 +40,15 @@ from derive.report.model import (
     Timing,
     Topic,
 )
-from derive.report.text import breakable, escape, lines_of_text, plain, set_code, set_text
+from derive.report.text import (
+    breakable,
+    escape,
+    lines_at_most,
+    lines_of_text,
+    plain,
+    set_code,
+    set_text,
+)
 from derive.report.words import tex_words
 from derive.result import Verdict
 
@@ -330,7 +338,8 @@ def _row(row: Row) -> str:
     room = layout.BODY_EM if below else layout.REASON_EM
     reason = [set_text(row.reason, room)] if row.reason else []
     beside = r" \\ ".join(code + reason)
-    lines = [_beside(row.tag, shown, beside, _REASONED, text_lines, below=below)]
+    most = bool(row.code) + lines_at_most(row.reason, layout.REASON_EM)
+    lines = [_beside(row.tag, shown, beside, _REASONED, most, below=below)]
     if row.matrix:
         lines.append(_beside("", row.matrix, escape(say(IN_MATRICES)), _REASONED))
     return "\n".join(lines)
@@ -353,7 +362,7 @@ def _height(note: Note, columns: _Columns) -> float:
 def _note(note: Note, columns: _Columns) -> str:
     code = [set_code(note.code)] if note.code else []
     beside = escape(say(": ")).join([*code, set_text(note.text, layout.REASON_EM)])
-    text_lines = lines_of_text(f"{note.code} {note.text}", layout.REASON_EM)
+    text_lines = lines_at_most(f"{note.code} {note.text}", layout.REASON_EM)
     lines = [_beside(note.tag, note.latex, beside, columns, text_lines)]
     if note.matrix:
         lines.append(_beside("", note.matrix, escape(say(IN_MATRICES)), columns))

@@ -24,6 +24,7 @@ from derive.report.widths import upright_width
 
 _DOLLAR: Final = re.compile(r"(?<!\\)\$")
 _AFTER_SEPARATOR: Final = re.compile(r"(?<=[-_./:])(?=[^-_./:])")
+_UNIT: Final = re.compile(r"[\u3000-\uffff][，。；：、）]*|[^\s\u3000-\uffff]+|\s+")
 _CODE: Final = re.compile(r"`([^`]+)`|\b([A-Za-z]\w*_\w+)\b", re.ASCII)
 
 
@@ -69,6 +70,27 @@ def lines_of_text(text: str, room: float) -> int:
     return ceil(sum(_em(span, part) for span, part in spans(text)) / room)
 
 
+def lines_at_most(text: str, room: float) -> int:
+    """How many lines of `room` em a text takes if no formula in it is broken."""
+    lines, used = min(len(text), 1), 0.0
+    for unit, em in _units(text):
+        if unit.isspace():
+            used += em
+        elif used and used + em > room:
+            lines, used = lines + 1, em
+        else:
+            used += em
+    return lines
+
+
+def _units(text: str) -> Iterator[tuple[str, float]]:
+    """What stays together on a line, and how wide it is: words, single Chinese characters with the
+    punctuation behind them, names and formulas."""
+    for span, part in spans(text):
+        units = _UNIT.findall(part) if span is Span.WORDS else [part]
+        yield from ((unit, _em(span, unit)) for unit in units)
+
+
 def _em(span: Span, part: str) -> float:
     return width(read(part)) if span is Span.MATH else upright_width(part)
 
@@ -92,8 +114,10 @@ def escape(text: str) -> str:
 
 
 def typeset(text: str) -> str:
-    """Plain words with white space collapsed, straight quotes curled, escaped dollars plain."""
+    """Plain words with white space collapsed, straight quotes curled, escaped dollars plain; a
+    percent sign stays with its number."""
     collapsed = re.sub(r"[ \t\r\n]+", " ", unicodedata.normalize("NFC", text))
+    collapsed = re.sub(r"(?<=\d) (?=%)", "\xa0", collapsed)
     curled = re.sub(r'(?<![^\s(\[])"', "“", collapsed).replace('"', "”")
     return curled.replace(r"\$", "$")
 

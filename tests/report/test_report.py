@@ -198,6 +198,14 @@ def test_the_reason_stands_beside_a_wide_formula_that_begins_narrow(tmp_path: Pa
         assert rf"\{name}{{1}}" in text
 
 
+def test_a_reason_of_more_lines_than_the_narrow_ones_leave_stands_below(tmp_path: Path) -> None:
+    wide = r"\frac{a+b+c+d+e+f+g+h+i+j+k+l+m+n+o+p+q+r+s+t+u+v+w}{2}"
+    step = rf"S = \sum_{{i=0}}^{{n}} x = {wide}"
+    for reason, name in (("one line", "asiderow"), ("$a + b + c = 0$, " * 3, "widerow")):
+        text = text_of([replace(MARKED, steps=(StepView(step, "order", reason),))], tmp_path)
+        assert rf"\{name}{{1}}" in text
+
+
 def test_a_text_below_a_formula_of_several_blocks_is_below_all_of_it(tmp_path: Path) -> None:
     term = r"\frac{a+b+c+d+e+f+g+h+i+j+k+l+m+n+o+p+q+r+s+t+u+v+w+x+y+z}{2}"
     formula = " + ".join([term] * 20)

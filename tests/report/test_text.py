@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from derive.report import MathSyntax, TextSyntax, UnprintableCharacter
-from derive.report.text import escape, plain, set_code, set_text
+from derive.report.text import escape, lines_at_most, lines_of_text, plain, set_code, set_text
 from derive.report.tokens import tokenize
 from derive.report.values import assignment, number
 
@@ -31,6 +31,17 @@ ROOM = 40.0
 )
 def test_special_characters_print_as_themselves(char: str, latex: str) -> None:
     assert escape(f"a{char}b") == f"a{latex}b"
+
+
+def test_a_percent_sign_stays_with_its_number() -> None:
+    assert escape("3.0 % off, a %") == r"3.0~\% off, a \%"
+
+
+def test_formulas_that_are_not_broken_may_take_more_lines() -> None:
+    text = "square and sum: $a + b + c + d = 0$, $a + b + c + e = 1$"
+    assert (lines_of_text(text, 12.0), lines_at_most(text, 12.0)) == (2, 3)
+    assert lines_at_most("两行，", 2.0) == 2
+    assert lines_at_most("", 2.0) == 0
 
 
 def test_letters_with_accents_stay() -> None:
