@@ -48,6 +48,7 @@ Shapes = Callable[[str], tuple[Term | None, ...] | None]
 _PART: Final = "%part "
 #: Before the name of a tensor, among the names in use: it holds probabilities.
 _LAW: Final = "%law "
+_UNDER_LAW: Final = "%under law"
 #: The tensor whose sums are means over outcomes, where it holds their probabilities.
 _P: Final = "P"
 #: A table with more entries than that is shown as far as it was written.
@@ -295,7 +296,7 @@ class _Printer:
             case "app":
                 return self._application(t), _ATOM
             case "sum" if _LAW + _P in self.taken and (weighted := _weighted(t)) is not None:
-                return self._expectation(weighted, r"_{P}"), _ATOM
+                return self._under_law()._expectation(weighted), _ATOM
             case "sum" | "prod":
                 return self._big(t), _SUM
             case "det":
@@ -464,11 +465,14 @@ class _Printer:
                 return self.scripted(rest if shift == 0 else T.add(rest, T.num(shift)))
         return f"{self.scripted(size)}-1"
 
-    def _expectation(self, x: Term, law: str = "") -> str:
-        if x.op == "pow" and x.data == 2 and x.children[0].op == "add":
-            y, *rest = x.children[0].children
-            if rest == [T.mul(T.num(-1), T.expectation(y))]:
-                return rf"\operatorname{{Var}}{law}{fenced(self._apart(y), '[]')}"
+    def _under_law(self) -> _Printer:
+        """For a mean over outcomes, and for the means inside it."""
+        return _Printer(self.taken | {_UNDER_LAW}, self.depth, script=self.script)
+
+    def _expectation(self, x: Term) -> str:
+        law = r"_{P}" if _UNDER_LAW in self.taken else ""
+        if (y := _varying(x)) is not None:
+            return rf"\operatorname{{Var}}{law}{fenced(self._apart(y), '[]')}"
         return rf"\mathbb{{E}}{law}{fenced(self._apart(x), '[]')}"
 
     def _apart(self, x: Term) -> str:
@@ -722,6 +726,16 @@ def _covariance(t: Term) -> tuple[Term, Term] | None:
     return (x, y) if t.children[1] is means else None
 
 
+def _varying(t: Term) -> Term | None:
+    """y for the term (y - E[y])^2, whichever of the two stands first."""
+    inner = t.children[0] if t.op == "pow" and t.data == 2 else T.ZERO
+    if inner.op == "add" and len(ends := inner.children) == 2:
+        for y, mean in (ends, ends[::-1]):
+            if mean is T.mul(T.num(-1), T.expectation(y)):
+                return y
+    return None
+
+
 def _weighted(t: Term) -> Term | None:
     """The random quantity of a mean over outcomes, ``Sum over w of P[w] * x[w]``.
 
@@ -740,6 +754,8 @@ def _weighted(t: Term) -> Term | None:
 def _without_outcome(t: Term, w: Term) -> Term | None:
     if t.op == "sum" and (inner := _weighted(t)) is not None:
         return T.expectation(inner)
+    if t.op == "E":
+        return None  # one of another law
     if t.op == "app" and not t.data.arities and t.children and t.children[0] is w:
         t = T.apply(t.data.head, *t.children[1:])
     children = [_without_outcome(c, w) for c in t.children]

@@ -258,3 +258,23 @@ def test_sums_with_weights_p_are_means_only_where_they_are_said_to_be_probabilit
                negation(both(one, positive_ones)))  # fmt: skip
     for formula in (mean, *(implies(p, mean) for p in lacking), implies(mean, both(one, one))):
         assert r"\mathbb{E}" not in printed(formula)
+
+
+def test_a_variance_is_one_in_either_order_and_means_inside_means_keep_their_law():
+    n = dim("n")
+    i, j = index("i", n), index("j", n)
+    P, a, b = tensor("P", n), tensor("a", n), tensor("b", n)
+    one, positive_ones = equal(total(P[i], i), 1), forall(i, at_most(0, P[i]))
+
+    def shown(random):
+        mean = equal(total(times(P[i], random), i), x)
+        return printed(implies(both(one, positive_ones), mean))
+
+    mean_of_a = total(times(P[j], a[j]), j)
+    for deviation in (a[i] - mean_of_a, -mean_of_a + a[i]):
+        for order in (deviation.args, deviation.args[::-1]):
+            written = sp.Pow(sp.Add(*order, evaluate=False), 2, evaluate=False)
+            assert shown(written).endswith(r"\operatorname{Var}_{P}[a] = x")
+    text = shown(sp.Pow(sp.Add(b[i], -mean_of_a, evaluate=False), 2, evaluate=False))
+    assert "Var" not in text
+    assert text.count(r"\mathbb{E}") == text.count(r"\mathbb{E}_{P}") == 2

@@ -51,8 +51,8 @@ class Line:
         return framed(self.markup, indented=self.indented, wide=self.wide, key=key)
 
     def packed(self, key: str = "") -> str:
-        text = "".join(
-            f"{escape(part.text)} " if isinstance(part, Words) else _as_text(part.latex)
+        text = " ".join(
+            escape(part.text) if isinstance(part, Words) else _as_text(part.latex)
             for part in self.parts
         )
         kind = "f z i" if self.indented else "f z"
@@ -87,6 +87,8 @@ def line(
         else mathml.displayed(part.latex)
         for part in parts
     ]
+    if len(found) > 1 and isinstance(parts[-1], Words):  # its relation goes with it
+        found[-2:] = [(f"<span>{found[-2][0]} {found[-1][0]}</span>", found[-2][1])]
     markup = mathml.shortened("".join(text for text, _ in found))
     wide = any(wide for _, wide in found)
     return Line(latex, tuple(parts), name, indented, markup, wide, folded)

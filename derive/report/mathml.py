@@ -24,6 +24,10 @@ from derive.report.reading import read
 NARROW_EM: Final = 16.0
 """What fits on the screen of a phone; wider formulas are cut."""
 
+_BROAD_EM: Final = 34.0
+"""What fits beside a reason on a wide screen; what is broader is grouped once more."""
+
+_MOST_NESTED: Final = 3
 _SHORT_LEFT_EM: Final = 9.0
 _SHORT_EM: Final = 12.0
 _EVENLY: Final = 4.0
@@ -74,13 +78,17 @@ _SUM_AND_SUM: Final = re.compile(r"(?<=</munderover>)<mspace width=0.278em />(?=
 def displayed(latex: str) -> tuple[str, bool]:
     """The markup of a formula in lines of its own, and whether a part of it is not narrow."""
     pieces = read(latex)
-    groups = _cut(pieces)
-    broken = _split_fences([part for group in groups for part in group])
-    texts = [[_math(part, broken) for part in group] for group in groups]
-    texts[0][0] = _math(groups[0][0], broken, first=True)
-    marked = ["".join(t) if len(t) == 1 else f"<span>{''.join(t)}</span>" for t in texts]
-    wide = any(width(part) > NARROW_EM for group in groups for part in group)
-    return "".join(marked), wide
+    cut = _cut(pieces)
+    parts = list(_leaves(cut))
+    broken = _split_fences([pieces[start:end] for start, end in parts])
+
+    def marked(tree: Tree) -> str:
+        if isinstance(tree, list):
+            return f"<span>{''.join(map(marked, tree))}</span>"
+        return _math(pieces[slice(*tree)], broken, first=tree[0] == 0)
+
+    wide = any(width(pieces[start:end]) > NARROW_EM for start, end in parts)
+    return "".join(map(marked, cut)), wide
 
 
 @remembered
@@ -93,7 +101,7 @@ def is_narrow(latex: str) -> bool:
 def inline(latex: str) -> str:
     """The markup of a formula in running text."""
     pieces = read(latex)
-    parts = [part for group in _cut(pieces) for part in group]
+    parts = [pieces[start:end] for start, end in _leaves(_cut(pieces))]
     broken = _split_fences(parts)
     first, *others = parts
     return _math(first, broken, first=True) + "".join(_math(part, broken) for part in others)
@@ -132,21 +140,44 @@ def _last_ends(run: str) -> str:
 # -- where lines may end -----------------------------------------------------------------------
 
 
-def _cut(pieces: list[Piece]) -> list[list[list[Piece]]]:
-    """The formula in groups of parts: lines end rather between groups than between parts."""
-    if width(pieces) <= NARROW_EM:
-        return [[pieces]]
-    costs = break_costs(pieces)
-    groups = [
-        [pieces[start:end] for start, end in _joined_parts(pieces, costs, *bounds)]
-        for bounds in _level(pieces, costs, 0, len(pieces))
-    ]
-    if len(groups) > 1 and width([p for part in groups[0] for p in part]) <= _SHORT_LEFT_EM:
-        groups[:2] = [groups[0] + groups[1]]  # a short left side does not stand alone
-    return groups
-
-
 Bounds = tuple[int, int]
+Tree = Bounds | list["Tree"]
+
+
+def _cut(pieces: list[Piece]) -> list[Tree]:
+    """The formula as a tree of parts: lines end rather between branches than inside one."""
+    if width(pieces) <= NARROW_EM:
+        return [(0, len(pieces))]
+    return _branches(pieces, break_costs(pieces), (0, len(pieces)), 0)
+
+
+def _leaves(trees: list[Tree]) -> Iterator[Bounds]:
+    for tree in trees:
+        if isinstance(tree, list):
+            yield from _leaves(tree)
+        else:
+            yield tree
+
+
+def _branches(
+    pieces: list[Piece], costs: list[float | None], bounds: Bounds, nested: int
+) -> list[Tree]:
+    """The stretch cut where it binds least, and so on in what is broad."""
+    level = list(_level(pieces, costs, *bounds))
+    if nested and (_em(pieces, bounds) <= _BROAD_EM or nested == _MOST_NESTED or len(level) == 1):
+        return [*_joined_parts(pieces, costs, *bounds)]
+    found = [_branches(pieces, costs, each, nested + 1) for each in level]
+    if nested and all(len(branch) == 1 for branch in found):
+        return [*_joined_parts(pieces, costs, *bounds)]
+    if len(found) > 1 and _em(pieces, level[0]) <= _SHORT_LEFT_EM:
+        found[:2] = [found[0] + found[1]]  # a short left side does not stand alone
+    if nested and len(found) == 1:
+        return found[0]
+    return [branch[0] if len(branch) == 1 else branch for branch in found]
+
+
+def _em(pieces: list[Piece], bounds: Bounds) -> float:
+    return width(pieces[slice(*bounds)])
 
 
 def _level(
@@ -305,7 +336,7 @@ def _markup(element: Element) -> str:
         if element.tag == "mi":
             return f"<mi>{element.text}</mi>"
         base, *scripts = element
-        children = _markup(base) + "".join(_joined(s) or _script(s) for s in scripts)
+        children = _base(base) + "".join(_joined(s) or _script(s) for s in scripts)
     else:
         children = "".join(map(_markup, _without_row(element)))
     if element.tag == "mrow" and len(element) == 1 and not element.attrib:
@@ -323,6 +354,12 @@ def _markup(element: Element) -> str:
     if tag == "mspace":
         return "" if attributes.endswith(_THIN_SPACE) else f"<mspace{attributes} />"
     return f"<{tag}{attributes}>{escape(text, quote=False)}{children}</{tag}>"
+
+
+def _base(element: Element) -> str:
+    """What bears scripts; browsers set a delimiter of fixed size only in a row of its own."""
+    markup = _markup(element)
+    return f"<mrow>{markup}</mrow>" if "minsize" in element.attrib else markup
 
 
 def _without_row(element: Element) -> Element:

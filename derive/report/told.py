@@ -71,10 +71,22 @@ class Told:
 
 
 def _joined(parts: list[Part], whole: str) -> Iterator[Part]:
-    """Formulas that stand side by side are one; without words between them, they are the whole."""
+    """Formulas that stand side by side are one; without words between them, they are the whole.
+
+    A relation to words at the end is one by itself.
+    """
     if not any(isinstance(part, Words) for part in parts):
         yield Formula(whole)
         return
+    if isinstance(parts[-1], Words) and len(parts) > 2:
+        *before, relation_sign, last = parts
+        yield from _runs(before)
+        yield from (relation_sign, last)
+        return
+    yield from _runs(parts)
+
+
+def _runs(parts: list[Part]) -> Iterator[Part]:
     formula: list[str] = []
     for part in parts:
         if isinstance(part, Formula):

@@ -196,3 +196,18 @@ def test_a_split_fence_has_delimiters_of_one_size() -> None:
 def test_what_the_converter_does_not_know_is_refused_by_name() -> None:
     with pytest.raises(MathSyntax, match=r"\\nosuchcommand"):
         displayed(r"\nosuchcommand + 1")
+
+
+def test_a_closing_delimiter_with_an_exponent_keeps_its_size_when_its_pair_is_split() -> None:
+    terms = " + ".join(rf"\sum_{{i=0}}^{{n-1}} x_{{{k}i}}" for k in range(12))
+    text, _ = displayed(rf"\left({terms}\right)^{{2}}")
+    assert re.search("<msup><mrow><mo minsize=2em maxsize=2em>\\)</mo></mrow><mn>2</mn>", text)
+
+
+def test_what_is_broad_is_grouped_again_so_that_lines_begin_with_its_connectives() -> None:
+    parts = [rf"\left({' + '.join(f'{x}_{{{k}}}' for k in range(12))}\right) = 0" for x in "abc"]
+    joined = r" \wedge ".join(parts)
+    (whole,) = parsed(displayed(rf"p = q \Rightarrow {joined}")[0])
+    firsts = [text(ElementTree.tostring(branch, "unicode"))[0] for branch in whole]
+    assert firsts == ["p", "⇒", "∧", "∧"]
+    assert [branch.tag for branch in whole] == ["math", "span", "span", "span"]

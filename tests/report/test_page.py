@@ -150,7 +150,8 @@ def test_a_side_that_stands_above_is_named_where_it_means_the_same(tmp_path: Pat
     first, second, third, _, fifth = re.findall("<li>.*", source[start:])[:5]
     assert "side of" not in first  # there i is bound
     assert re.search("the left side of the statement (<span>)?<math><mo>=</mo><msub><mi>z", second)
-    assert "the right side of the statement <math><mo>≤</mo></math>the left side of" in third
+    together = "<span><math><mo>≤</mo></math> the left side of the statement </span>"
+    assert f"the right side of the statement {together}" in third
     assert "the left side of the statement <math><mo>=</mo><mi>z</mi></math>" in fifth
     assert unpacked(source)[0].count(f"{left} = {other}") == 1  # copied as a whole
 
