@@ -308,8 +308,8 @@ def _row_by_row(p: Prover, image: Theorem, zero: Theorem) -> Theorem:
 
 INDEPENDENT = (
     "let $g(t)$ be the share of a group, $M = m-1$ and $x = e^{tl}$ for its score $l$: "
-    "$M^2(g(2t)-g(t)) + g(-2t)-g(-t)$ is $M^3-M$ times "
-    "$x^2(x-1)((1+M^2)x^2+Mx+M)/((Mx^4+(1+M^2)x^2+M)(Mx^2+(1+M^2)x+M))$, which falls like $1/x$ "
+    "$M^2(g(2t)-g(t)) + g(-2t)-g(-t)$ is $M^3-M$ times $x^2(x-1)$ times $(1+M^2)x^2+Mx+M$, "
+    "divided by $Mx^4+(1+M^2)x^2+M$ and by $Mx^2+(1+M^2)x+M$, which falls like $1/x$ "
     "for large and like $x^2$ for small $x$. Of the scores whose values do not sum to 0, take the "
     "one that is nearest to 0, without loss of generality positive, and multiply by its $x$: as "
     "$t$ grows, all other terms fall at least like $1/t$, and its own does not"

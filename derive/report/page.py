@@ -561,7 +561,7 @@ _CLOSING: Final = re.compile("[.,;:!?)\\]”’，。；：！？、）]+")
 def _span(span: Span, part: str) -> str:
     match span:
         case Span.WORDS:
-            return escape(typeset(part), quote=False)
+            return escape(typeset(part), quote=False).replace(" %", "\u00a0%")
         case Span.CODE:
             return _code(part)
         case Span.MATH:

@@ -130,6 +130,33 @@ def test_nothing_runs_out_of_the_screen(browser: Any, path: Path, viewport: Any)
         assert cut == []  # what has to be scrolled can be reached by keyboard
 
 
+def test_no_table_is_wider_than_a_phone(browser: Any, path: Path) -> None:
+    with opened(browser, path, viewport=PHONE) as page:
+        page.evaluate(UNFOLD)
+        tables = page.locator(".scroll")
+        assert tables.count() > 0
+        assert tables.evaluate_all("all => all.filter((t) => t.scrollWidth > t.clientWidth)") == []
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
+def test_the_number_of_a_line_stands_beside_its_first_row(
+    browser: Any, path: Path, viewport: Any
+) -> None:
+    with opened(browser, path, viewport=viewport) as page:
+        page.evaluate(UNFOLD)
+        page.wait_for_function("document.querySelectorAll('.z').length === 0")
+        apart = page.evaluate(
+            """() => [...document.querySelectorAll('.rows li:has(> b)')].flatMap((line) => {
+                const [number, sign] = ['b', 'b + .f math:first-child > :is(mi, mn):first-child']
+                    .map((part) => line.querySelector(part)?.getBoundingClientRect());
+                const twice = sign && number.top + number.bottom - sign.top - sign.bottom;
+                return sign ? [Math.abs(twice) / 2] : [];
+            })"""
+        )
+        assert apart
+        assert max(apart) < 6
+
+
 @pytest.mark.parametrize(("viewport", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
 def test_axe_finds_no_violation(browser: Any, path: Path, viewport: Any, scheme: str) -> None:
     with opened(browser, path, viewport=viewport, color_scheme=scheme) as page:
