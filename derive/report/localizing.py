@@ -121,7 +121,8 @@ def _step(row: StepView, change: Change) -> StepView:
     """Where the step is an axiom, its name stands before the reason."""
     name, colon, reason = row.reason.partition(": ")
     if row.rule == "axiom" and (name in AXIOMS or name in EVALUATIONS):
-        said = f"{name}{colon}{change(reason, 'reason of a step')}"
+        between = messages.say(": ") if colon else ""
+        said = f"{name}{between}{change(reason, 'reason of a step')}"
     else:
         said = change(row.reason, "reason of a step")
     formulas = {"latex": change(row.latex, FORMULA), "matrix": change(row.matrix, FORMULA)}

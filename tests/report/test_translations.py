@@ -21,7 +21,7 @@ from derive.report import compiling, write_fragments, write_report
 from derive.report.characters import in_fandol
 from derive.report.localizing import composed, formula, localized, with_texts
 from derive.report.widths import upright_width
-from derive.result import TwinStatus, TwinView, Verdict
+from derive.result import StepView, TwinStatus, TwinView, Verdict
 from derive.runner import Broken
 from derive.translations import Text, english, faults
 
@@ -134,6 +134,13 @@ def test_words_in_formulas_are_told_and_names_are_kept() -> None:
     with speaking("zh"):
         assert formula(latex) == (r"f \text{ 可微于点}\  x_{\text{model}},\ y \quad\text{没有定义}")
         assert formula(r"123\ \text{(40 digits)}") == r"123\ \text{（40 位）}"
+
+
+def test_between_an_axiom_and_a_reason_stands_a_colon_of_the_language() -> None:
+    steps = (StepView("0 < 1", "axiom", "exp-sign: so"), StepView("0 < 1", "axiom", "exp-sign"))
+    with speaking("zh"):
+        told = localized(replace(samples.HEADS, steps=steps)).steps
+    assert [step.reason for step in told] == ["exp-sign：so", "exp-sign"]
 
 
 def test_every_text_of_a_result_is_told() -> None:
