@@ -15,6 +15,7 @@ from pathlib import Path
 import cli_samples as samples
 import pytest
 
+from derive import runner
 from derive.cli import main
 from derive.kernel.axioms import AXIOMS, EVALUATIONS
 
@@ -203,7 +204,8 @@ def test_time_limit_is_the_reason(tmp_path, capsys):
     )
 
 
-def test_time_limit_holds_for_loading_a_file(tmp_path, capsys):
+def test_time_limit_holds_for_loading_a_file(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(runner, "GRACE_SECONDS", 0.25)
     stubborn = """\
 CLAIMS = ()
 while True:
