@@ -24,6 +24,10 @@ _IN_SHORT_BRACKET: Final = 200.0
 _IN_NESTED_CLAUSE: Final = 60.0
 _SHORT_LEFT_EM: Final = 8.0
 _SHORT_LEFT: Final = 35.0
+_LETTER_EM: Final = 3.0
+_LONE_LETTER: Final = 95.0
+"""For a formula of which the first line would be a single letter."""
+
 
 CLAUSE_LINKS: Final = frozenset({Kind.ARROW, Kind.CONNECTIVE})
 LINKS: Final = CLAUSE_LINKS | {Kind.RELATION}
@@ -70,7 +74,8 @@ def break_costs(pieces: list[Piece]) -> list[float | None]:
             weak = listed or _link_em(pieces, nesting, place) < _SHORT_LINK_EM
             short_left = kind is Kind.RELATION and _left_em(pieces, nesting, place) < _SHORT_LEFT_EM
             link = _link_cost(kind, outside, in_chain=place < end, weak=weak)
-            costs.append(link + _SHORT_LEFT if short_left else link)
+            lone = kind is Kind.RELATION and sum(p.em for p in pieces[:place]) < _LETTER_EM
+            costs.append(link + _SHORT_LEFT * short_left + _LONE_LETTER * lone)
             continue
         cost = _inner_cost(pieces, place)
         if nesting[place] == 0 and kind is not Kind.QUANTIFIER and cost == _AFTER[Kind.QUANTIFIER]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
 from itertools import pairwise
-from math import ceil
+from math import ceil, inf
 from typing import Final
 
 from derive.report.breaking import Broken, Line, break_lines
@@ -18,14 +18,16 @@ from derive.report.reading import read
 
 
 @remembered
-def displayed(latex: str, room: float, most: int = MAX_LINES) -> list[str]:
+def displayed(latex: str, room: float, most: int = MAX_LINES, highest: float = inf) -> list[str]:
     """The formula in blocks of lines that fit into `room` em, or nearly so where that saves a bad
-    break: ``\fitmath`` scales them down. One block if `most` lines suffice.
+    break: ``\fitmath`` scales them down. One block if `most` lines suffice, of which the height is
+    at most that of `highest` lines of text.
     """
     broken = _best_lines_of(latex, room)
     if len(broken.lines) == 1:
         return [source_of(broken.lines[0].pieces)]
-    blocks = ceil(len(broken.lines) / most)
+    blocks = max(ceil(len(broken.lines) / most), ceil(_height(broken) / highest))
+    blocks = min(blocks, len(broken.lines))
     ends = [len(broken.lines) * k // blocks for k in range(blocks + 1)]
     return [_aligned(broken, a, broken.lines[a:b]) for a, b in pairwise(ends)]
 
@@ -86,7 +88,11 @@ def fits(latex: str, room: float) -> bool:
 @remembered
 def height(latex: str, room: float) -> float:
     """How many lines of text the formula is high in a column of `room` em."""
-    return sum(map(_line_height, _best_lines_of(latex, room).lines))
+    return _height(_best_lines_of(latex, room))
+
+
+def _height(broken: Broken) -> float:
+    return sum(map(_line_height, broken.lines))
 
 
 @remembered

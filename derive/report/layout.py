@@ -21,8 +21,10 @@ NOTE_SHARE: Final = 0.48
 
 MAX_LINES: Final = 14
 MAX_ROW_LINES: Final = 7
-"""A formula of more lines than this is set in several blocks, so that a page can end between:
-blocks of a display are centred one by one, those of a row stand below one another."""
+MAX_ROW_HEIGHT: Final = 14.0
+"""A formula of more lines than this, or in a row higher than so many lines of text, is set in
+several blocks, so that a page can end between: blocks of a display are centred one by one, those
+of a row stand below one another."""
 
 SMALLER: Final = 1.2
 """How much wider than its column a formula may be that is set smaller rather than in a line of its

@@ -341,7 +341,7 @@ def _row(row: Row) -> str:
     most = bool(row.code) + lines_at_most(row.reason, layout.REASON_EM)
     lines = [_beside(row.tag, shown, beside, _REASONED, most, below=below)]
     if row.matrix:
-        lines.append(_beside("", row.matrix, escape(say(IN_MATRICES)), _REASONED))
+        lines.append(_in_matrices(row.matrix, _REASONED))
     return "\n".join(lines)
 
 
@@ -365,8 +365,13 @@ def _note(note: Note, columns: _Columns) -> str:
     text_lines = lines_at_most(f"{note.code} {note.text}", layout.REASON_EM)
     lines = [_beside(note.tag, note.latex, beside, columns, text_lines)]
     if note.matrix:
-        lines.append(_beside("", note.matrix, escape(say(IN_MATRICES)), columns))
+        lines.append(_in_matrices(note.matrix, columns))
     return "\n".join(lines)
+
+
+def _in_matrices(latex: str, columns: _Columns) -> str:
+    """The row below a formula that says the same of matrices."""
+    return command("inmatrices") + _beside("", latex, escape(say(IN_MATRICES)), columns)
 
 
 def _term(term: tuple[str, str]) -> str:
@@ -388,7 +393,7 @@ def _beside(
         name, room = "widerow", layout.WIDE_EM
         if not below and begins_narrow(latex, room, layout.FORMULA_EM, text_lines):
             name = "asiderow"
-    blocks = displayed(latex, room, layout.MAX_ROW_LINES)
+    blocks = displayed(latex, room, layout.MAX_ROW_LINES, layout.MAX_ROW_HEIGHT)
     more = "widerow" if room == layout.WIDE_EM else name
     names = [name, *[more] * (len(blocks) - 1)]
     tags = [escape(tag), *[""] * (len(blocks) - 1)]

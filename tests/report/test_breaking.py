@@ -219,6 +219,14 @@ def test_the_last_term_does_not_stand_alone() -> None:
         assert width(break_lines(read(formula), room).lines[-1].pieces) > 4.0
 
 
+def test_no_letter_stands_alone_above_what_it_is() -> None:
+    widths, sizes = " + ".join([D] * 4), rf"{D}\,d_{{ff}} + d_{{ff}} + d_{{ff}}\,{D} + {D}"
+    for term in (rf"\left({widths}\right) + \left({D}\right)", rf"\left({sizes}\right)"):
+        formula = rf"N_{{L}} = \sum_{{l=0}}^{{L-1}} {term}"
+        for room in (19.0, 19.4, 20.0):
+            assert "=" in lines_at(formula, room)[0]
+
+
 def test_no_short_term_stands_alone_inside_a_side() -> None:
     row = r"\sum_{b=0}^{d-1} V_{j\,b}\,X_{b}+b_{j}"
     layer = rf"\left(\sum_{{j=0}}^{{d-1}} W_{{a\,j}}\,\max\left(0, {row}\right)+c_{{a}}\right)"

@@ -215,6 +215,22 @@ def test_a_text_below_a_formula_of_several_blocks_is_below_all_of_it(tmp_path: P
     assert body.index("theReason") > body.rindex(r"\widerow{}")
 
 
+def test_a_high_formula_of_a_row_is_set_in_blocks_between_which_a_page_can_end(
+    tmp_path: Path,
+) -> None:
+    for term, blocks in ((r"\sum_{a=0}^{n-1} x_{a}\,y_{a}\,z_{a}", 2), (r"x_{a}\,y_{a}\,z_{a}", 1)):
+        formula = " = ".join([rf"{term} + \left({term}\right)\,\left({term} + 1\right)"] * 6)
+        text = text_of([replace(MARKED, steps=(StepView(formula, "order"),))], tmp_path)
+        row = text[text.index(r"\row{1}") :].split("Axioms")[0]
+        assert row.count("begin{aligned}") == blocks
+
+
+def test_a_matrix_form_is_kept_with_its_formula(tmp_path: Path) -> None:
+    text = text_of([MARKED], tmp_path)
+    for number in ("M_{1021}", "M_{1022}"):
+        assert re.search(r"\\inmatrices\\\w+\{\}\{\\fitmath\{" + re.escape(number), text)
+
+
 def test_a_formula_that_would_be_badly_broken_beside_its_reason_has_the_whole_line(
     tmp_path: Path,
 ) -> None:
