@@ -194,5 +194,5 @@ def _words(found: re.Match[str]) -> str:
         said = messages.told(words, messages.PROGRAM)
     else:
         return found[0]
-    # behind a Chinese character TeX drops a space that ends the text
-    return rf"\text{{{before}{said}}}" + (r"\ " if after else "")
+    # a space that ends the text is dropped by TeX behind a Chinese character
+    return rf"\text{{{before}{said}}}" + (r"\;" if after else "")

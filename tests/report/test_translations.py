@@ -132,7 +132,7 @@ def test_words_in_formulas_are_told_and_names_are_kept() -> None:
     latex = r"f \text{ is differentiable at } x_{\text{model}},\ y \quad\text{is undefined}"
     assert formula(latex) == latex
     with speaking("zh"):
-        assert formula(latex) == (r"f \text{ 可微于点}\  x_{\text{model}},\ y \quad\text{没有定义}")
+        assert formula(latex) == (r"f \text{ 可微于点}\; x_{\text{model}},\ y \quad\text{没有定义}")
         assert formula(r"123\ \text{(40 digits)}") == r"123\ \text{（40 位）}"
 
 
