@@ -30,6 +30,8 @@ _SHARED_BYTES: Final = 200
 """Markup that is as long as this stands once on the page."""
 
 _PLACE: Final = re.compile("\x00(\\d+)\x00")
+_BRACED: Final = re.compile(r"\{[^{}]{1,12}\}")
+"""A script in a line of text, short enough to stand in one piece."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,9 @@ class Line:
 
 @remembered
 def _as_text(latex: str) -> str:
-    return escape(plain_math.formula(latex), quote=False)
+    text = plain_math.formula(latex).replace("-", "−")  # a line may end behind a hyphen
+    whole = _BRACED.sub(lambda found: found[0].replace(" ", "\u00a0"), text)
+    return escape(whole, quote=False)
 
 
 def line(

@@ -205,7 +205,7 @@ def test_a_heavy_page_packs_its_longest_lines(
     texts = re.findall(r"<p class='f z(?: i)?'>([^<\n]+)", light)
     assert len(texts) == len(packed)
     assert all("\\" not in text for text in texts)
-    assert any("∑_{a=0}^{d_model-1} g_a (δ_ac + J_ac)" in text for text in texts)
+    assert any("∑_{a=0}^{d_model−1} g_a (δ_ac + J_ac)" in text for text in texts)
     assert f"<p class=f>{shortened(displayed(samples.HEADS.statement)[0])}\n" in light
     Outline(light)
     slow = [replace(r, seconds_symbolic=12345.0) for r in samples.ALL]
