@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from derive.report.pieces import SPACES, Kind, Piece
+from derive.report.pieces import SPACES, Kind, Piece, width
 
 LINE_COST: Final = 22.0
 """What one more line costs."""
@@ -27,7 +27,6 @@ _SHORT_LEFT: Final = 35.0
 _LETTER_EM: Final = 3.0
 _LONE_LETTER: Final = 95.0
 """For a formula of which the first line would be a single letter."""
-
 
 CLAUSE_LINKS: Final = frozenset({Kind.ARROW, Kind.CONNECTIVE})
 LINKS: Final = CLAUSE_LINKS | {Kind.RELATION}
@@ -60,7 +59,11 @@ _AFTER: Final = {
 }
 
 
-def break_costs(pieces: list[Piece]) -> list[float | None]:
+def break_costs(pieces: list[Piece], *, joined: bool = False) -> list[float | None]:
+    """What a break before each piece costs, None where there can be none.
+
+    With `joined`, what is left of a relation never stands on a line alone if it is short.
+    """
     nesting = depths(pieces)
     outside = frozenset(p.kind for p, d in zip(pieces, nesting, strict=True) if d == 0)
     listed = is_list(pieces, nesting)
@@ -74,7 +77,7 @@ def break_costs(pieces: list[Piece]) -> list[float | None]:
             weak = listed or _link_em(pieces, nesting, place) < _SHORT_LINK_EM
             short_left = kind is Kind.RELATION and _left_em(pieces, nesting, place) < _SHORT_LEFT_EM
             link = _link_cost(kind, outside, in_chain=place < end, weak=weak)
-            lone = kind is Kind.RELATION and sum(p.em for p in pieces[:place]) < _LETTER_EM
+            lone = kind is Kind.RELATION and not joined and width(pieces[:place]) < _LETTER_EM
             costs.append(link + _SHORT_LEFT * short_left + _LONE_LETTER * lone)
             continue
         cost = _inner_cost(pieces, place)

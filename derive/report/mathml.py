@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from derive.report.costs import break_costs
+from derive.report.costs import LINKS, break_costs, follows
 from derive.report.errors import MathSyntax
 from derive.report.memory import remembered
 from derive.report.pieces import Kind, Piece, tallest, width
@@ -28,6 +28,7 @@ _BROAD_EM: Final = 34.0
 """What fits beside a reason on a wide screen; what is broader is grouped once more."""
 
 _MOST_NESTED: Final = 3
+_LONELY_EM: Final = 4.5
 _SHORT_LEFT_EM: Final = 9.0
 _SHORT_EM: Final = 12.0
 _EVENLY: Final = 4.0
@@ -148,7 +149,7 @@ def _cut(pieces: list[Piece]) -> list[Tree]:
     """The formula as a tree of parts: lines end rather between branches than inside one."""
     if width(pieces) <= NARROW_EM:
         return [(0, len(pieces))]
-    return _branches(pieces, break_costs(pieces), (0, len(pieces)), 0)
+    return _branches(pieces, break_costs(pieces, joined=True), (0, len(pieces)), 0)
 
 
 def _leaves(trees: list[Tree]) -> Iterator[Bounds]:
@@ -164,16 +165,32 @@ def _branches(
 ) -> list[Tree]:
     """The stretch cut where it binds least, and so on in what is broad."""
     level = list(_level(pieces, costs, *bounds))
-    if nested and (_em(pieces, bounds) <= _BROAD_EM or nested == _MOST_NESTED or len(level) == 1):
-        return [*_joined_parts(pieces, costs, *bounds)]
+    broad = _em(pieces, bounds) > _BROAD_EM and nested < _MOST_NESTED
+    if nested and not (broad and _begin_clauses(pieces, level[1:])):
+        return _side_by_side(pieces, costs, bounds)
     found = [_branches(pieces, costs, each, nested + 1) for each in level]
     if nested and all(len(branch) == 1 for branch in found):
-        return [*_joined_parts(pieces, costs, *bounds)]
+        return _side_by_side(pieces, costs, bounds)
     if len(found) > 1 and _em(pieces, level[0]) <= _SHORT_LEFT_EM:
         found[:2] = [found[0] + found[1]]  # a short left side does not stand alone
     if nested and len(found) == 1:
         return found[0]
     return [branch[0] if len(branch) == 1 else branch for branch in found]
+
+
+def _begin_clauses(pieces: list[Piece], level: list[Bounds]) -> bool:
+    """Whether the stretches begin with a relation or connective, or follow a quantifier."""
+    return bool(level) and all(
+        pieces[start].kind in LINKS or follows(pieces, start, Kind.QUANTIFIER) for start, _ in level
+    )
+
+
+def _side_by_side(pieces: list[Piece], costs: list[float | None], bounds: Bounds) -> list[Tree]:
+    """Parts of one branch; a last factor that is short goes with what it stands behind."""
+    parts: list[Tree] = [*_joined_parts(pieces, costs, *bounds)]
+    *_, (start, end) = _leaves(parts)
+    lonely = pieces[start].kind not in _JOINING and _em(pieces, (start, end)) <= _LONELY_EM
+    return [*parts[:-2], parts[-2:]] if lonely and len(parts) > 2 else parts
 
 
 def _em(pieces: list[Piece], bounds: Bounds) -> float:

@@ -211,3 +211,10 @@ def test_what_is_broad_is_grouped_again_so_that_lines_begin_with_its_connectives
     firsts = [text(ElementTree.tostring(branch, "unicode"))[0] for branch in whole]
     assert firsts == ["p", "⇒", "∧", "∧"]
     assert [branch.tag for branch in whole] == ["math", "span", "span", "span"]
+
+
+def test_a_short_last_factor_does_not_stand_on_a_line_alone() -> None:
+    factors = " ".join(rf"\frac{{a_{{{k}}} + b + c + d + e + f + g + h}}{{2}}" for k in range(5))
+    (whole,) = parsed(displayed(rf"y = {factors} v_{{t}}")[0])
+    assert [part.tag for part in whole][-1] == "span"
+    assert text(ElementTree.tostring(whole[-1][-1], "unicode")) == "vt"
