@@ -3,11 +3,10 @@
     python -m tests.benchmarks.verify_time [--runs N] [--json -]
 
 ``families`` are the five topics of `FAMILIES`, ``all`` is every claim, ``proofs`` is every claim
-without its twin.  ``_fresh`` finds every proof (``--fresh``); without it the command is what a user
-sees from the second run on, when the logs found before are replayed and only the statements, the
-replay and the twins are computed.  The commands run in turn, so that a drift of the machine's speed
-meets all of them; the medians of wall-clock times and of the ratios within each turn are printed.
-It judges nothing.
+without its twin.  ``_fresh`` finds every proof (``--fresh``); without it the logs that the package
+has held since it was built, or that were found before, are replayed, and only that and the twins
+are computed.  The commands run in turn, so that a drift of the machine's speed meets all of them;
+the medians of wall-clock times and of the ratios within each turn are printed.  It judges nothing.
 """
 
 from __future__ import annotations
