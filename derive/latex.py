@@ -46,7 +46,7 @@ _SLASH: Final = _SUM
 Shapes = Callable[[str], tuple[Term | None, ...] | None]
 #: Before the name of a tensor, among the names in use: its norm is that of a part of an axis.
 _PART: Final = "%part "
-#: Before the name of a tensor, among the names in use: it holds probabilities.
+#: Before the key of a range, among the names in use: `_P` holds probabilities over it.
 _LAW: Final = "%law "
 _UNDER_LAW: Final = "%under law"
 #: The tensor whose sums are means over outcomes, where it holds their probabilities.
@@ -56,18 +56,17 @@ _MOST_ENTRIES: Final = 256
 _BOUND: Final = "a tensor of a quantifier"
 
 
-def latex(t: Term, shapes: Shapes | None = None, *, drawn: bool = False) -> str:
+def latex(t: Term, shapes: Shapes | None = None, *, drawn: frozenset[Term] = frozenset()) -> str:
     """The LaTeX of a term or formula, without dollar signs.
 
     With `shapes`, a root of squares of some of a vector's entries is not printed as its norm.
-    With `drawn`, what is supposed says that ``P`` holds probabilities (`supposes_drawn`).
+    `drawn` are the ranges over which ``P`` is supposed to hold probabilities (`drawn_over`).
     """
     names = frozenset(str(s.data[0]) if isinstance(s, Term) else s for s in T.free_symbols(t))
     names |= set(_subscripts(t))
     if shapes is not None:
         names |= {_PART + name for name in _in_part(t, shapes)}
-    if drawn or supposes_drawn(t):
-        names |= {_LAW + _P}
+    names |= {_LAW + size.key.hex() for size in drawn | drawn_over(t)}
     return _Printer(names).formula(t) if T.is_formula(t) else _Printer(names).term(t)
 
 
@@ -126,8 +125,8 @@ def formula_in(p: Term, taken: frozenset[str]) -> str:
     return _Printer(taken).formula(p)
 
 
-def supposes_drawn(p: Term) -> bool:
-    """Whether the premises of a formula say that ``P`` holds probabilities.
+def drawn_over(p: Term) -> frozenset[Term]:
+    """The ranges over which ``P`` holds probabilities, as the premises of a formula say.
 
     These are not negative, and their sum is 1.
     """
@@ -140,10 +139,10 @@ def supposes_drawn(p: Term) -> bool:
         for whole, one in (c.children, c.children[::-1])
         if one is T.ONE and whole.op == "sum" and whole.children[1] is entry
     }
-    return any(
-        c.op == "forall" and c.data[0] == "fin" and c.children[0] in sizes
+    return frozenset(
+        c.children[0] for c in stated
+        if c.op == "forall" and c.data[0] == "fin" and c.children[0] in sizes
         and c.children[1].op in ("le", "lt") and c.children[1].children == (T.ZERO, entry)
-        for c in stated
     )  # fmt: skip
 
 
@@ -295,7 +294,7 @@ class _Printer:
                 return self._delta(t), _ATOM
             case "app":
                 return self._application(t), _ATOM
-            case "sum" if _LAW + _P in self.taken and (weighted := _weighted(t)) is not None:
+            case "sum" if self._is_drawn(t) and (weighted := _weighted(t)) is not None:
                 return self._under_law()._expectation(weighted), _ATOM
             case "sum" | "prod":
                 return self._big(t), _SUM
@@ -464,6 +463,10 @@ class _Printer:
             if shift is not None:
                 return self.scripted(rest if shift == 0 else T.add(rest, T.num(shift)))
         return f"{self.scripted(size)}-1"
+
+    def _is_drawn(self, t: Term) -> bool:
+        """Whether a sum runs over all outcomes: over some of them it is no mean."""
+        return _LAW + t.children[0].key.hex() in self.taken
 
     def _under_law(self) -> _Printer:
         """For a mean over outcomes, and for the means inside it."""
@@ -748,11 +751,20 @@ def _weighted(t: Term) -> Term | None:
         return None
     w = T.var("%", "fin", t.children[0])
     x = T.instantiate(T.mul(*(c for c in body.children if c is not here)), (w,))
-    return _without_outcome(x, w)
+    mean = _without_outcome(x, w)
+    return None if mean is None or _is_of_two_kinds(mean) else mean
+
+
+def _is_of_two_kinds(t: Term) -> bool:
+    """Whether a name stands for what is random and for its value at one outcome: x, and x_j."""
+    kinds: dict[object, int] = {}
+    entries = (s.data for s in T.subterms(t) if s.op == "app")
+    return any(kinds.setdefault(h.head, h.scalars) != h.scalars for h in entries)
 
 
 def _without_outcome(t: Term, w: Term) -> Term | None:
-    if t.op == "sum" and (inner := _weighted(t)) is not None:
+    whole = t.op == "sum" and t.children[0] is w.children[0]
+    if whole and (inner := _weighted(t)) is not None:
         return T.expectation(inner)
     if t.op == "E":
         return None  # one of another law

@@ -94,5 +94,5 @@ def _under_new_hypotheses(claim: Claim, mutation: Mutation) -> str:
     known = claim.given if mutation.given is None else mutation.given
     conclusion = converter.formula(statement)
     goal = chain([converter.formula(g.formula) for g in known], conclusion)
-    drawn = latex.supposes_drawn(goal)
+    drawn = latex.drawn_over(goal)
     return latex.latex(chain(hypotheses, conclusion), converter.shape_of, drawn=drawn)

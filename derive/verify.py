@@ -81,7 +81,7 @@ class _Work:
 
     def latex(self, p: Term) -> str:
         """A formula under the hypotheses."""
-        drawn = latex.supposes_drawn(self.goal(with_added=True))
+        drawn = latex.drawn_over(self.goal(with_added=True))
         return latex.latex(p, self.converter.shape_of, drawn=drawn)
 
     def record(self, kind: str, goal: Term, roots: Sequence[Theorem], values: Values | None = None
@@ -378,11 +378,11 @@ def _premises_needed(root: Theorem, hypotheses: Sequence[Term]) -> frozenset[Ter
 
 
 def _steps(prover: Prover, goal: Term) -> tuple[StepView, ...]:
-    drawn = latex.supposes_drawn(goal)
+    drawn = latex.drawn_over(goal)
     return tuple(_step(line, prover.converter, drawn) for line in prover.lines)
 
 
-def _step(line: Line, converter: Converter, drawn: bool) -> StepView:
+def _step(line: Line, converter: Converter, drawn: frozenset[Term]) -> StepView:
     t = line.theorem
     shown = latex.latex(t.conclusion, converter.shape_of, drawn=drawn)
     in_matrices = matrix_latex(t.conclusion, shown, t.hypotheses, converter.shape_of)
@@ -664,7 +664,7 @@ def _prove_correction(work: _Work, correction: Correction) -> dict[str, Any]:
     proved = _prove_goal(work, correction.proof, goal, hypotheses, correction.defined)
     new = [g for g in given if g not in work.given]
     whole = chain(new, conclusion)
-    drawn = latex.supposes_drawn(goal)
+    drawn = latex.drawn_over(goal)
     shown = latex.latex(whole, work.converter.shape_of, drawn=drawn)
     return {
         "correction": shown,

@@ -251,7 +251,8 @@ def test_sums_with_weights_p_are_means_only_where_they_are_said_to_be_probabilit
     shown = r"\mathbb{E}_{P}[a] = x"
     for premises in (both(one, positive_ones), both(positive_ones, equal(1, total(P[i], i)))):
         assert printed(implies(premises, mean)).endswith(shown)
-    assert latex(Converter().formula(mean), drawn=True) == shown
+    converter = Converter()
+    assert latex(converter.formula(mean), drawn=frozenset([converter.term(n)])) == shown
     assert printed(implies(one, implies(forall(i, less(0, P[i])), mean))).endswith(shown)
     lacking = (one, positive_ones, both(equal(total(P[i], i), 2), positive_ones),
                both(one, forall(i, at_most(P[i], 0))), both(one, forall(i, at_most(0, a[i]))),
@@ -278,3 +279,20 @@ def test_a_variance_is_one_in_either_order_and_means_inside_means_keep_their_law
     text = shown(sp.Pow(sp.Add(b[i], -mean_of_a, evaluate=False), 2, evaluate=False))
     assert "Var" not in text
     assert text.count(r"\mathbb{E}") == text.count(r"\mathbb{E}_{P}") == 2
+
+
+def test_sums_over_some_outcomes_are_no_means():
+    n = dim("n")
+    i, j, k = index("i", n), index("j", n), index("k", n - 1)
+    P, a = tensor("P", n), tensor("a", n)
+    law = both(forall(i, at_most(0, P[i])), equal(total(P[i], i), 1))
+    part, mean = total(times(P[k], a[k]), k), total(times(P[i], a[i]), i)
+    whole = printed(implies(law, equal(part + P[n - 1] * a[n - 1], mean)))
+    assert r"\sum_{t=0}^{n-2} P_{t}\,a_{t}" in whole
+    assert whole.endswith(r"= \mathbb{E}_{P}[a]")
+    assert whole.count(r"\mathbb{E}") == 1
+    spread = total(times(P[i], (a[i] - part) ** 2), i)
+    assert "Var" not in printed(implies(law, equal(spread, x)))
+    # a_j is the value at one outcome, and no component of the random a
+    product = printed(implies(law, equal(total(times(P[i], a[i], a[j]), i), times(a[j], mean))))
+    assert product.count(r"\mathbb{E}") == 1
