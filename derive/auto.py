@@ -368,8 +368,8 @@ def _divided(p: Prover, goal: Term) -> Theorem:
         apart_from.append(T.add(*goal.children))  # from a^2 = b^2
     for by in apart_from:
         try:
+            product = _solved(p, T.eq(T.mul(by, gap), T.ZERO))  # the cheaper one to miss
             apart = prove(p, T.negate(T.eq(by, T.ZERO)), 0)
-            product = _solved(p, T.eq(T.mul(by, gap), T.ZERO))
             inverse = infer("modus-ponens", [infer("axiom", [], "inverse", by), apart])
             return p.equal(
                 *goal.children, (T.inv(by), product), (T.neg(gap), inverse), show=False

@@ -91,7 +91,7 @@ class _Work:
 
 
 #: So many candidates for a counterexample are tried before a long search for a proof.
-EARLY: Final = 24
+EARLY: Final = 96
 
 
 def chain(hypotheses: Sequence[Term], conclusion: Term) -> Term:
