@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import string
 import zlib
 from collections import Counter
 from collections.abc import Sequence
@@ -38,7 +39,8 @@ _BRACED: Final = re.compile(r"\{[^{}]{1,12}\}")
 class Line:
     """A formula in lines of its own: its markup, and how it stands there when it is packed.
 
-    `latex` is the whole formula, of which `parts` are shown; `name` says where it stands.
+    `latex` is the whole formula, of which `parts` are shown; `name` says where it stands.  What is
+    `listed` is the formula of a row, which the style sheet knows by its place.
     """
 
     latex: str
@@ -48,17 +50,30 @@ class Line:
     markup: str
     wide: bool
     folded: bool
+    listed: bool
 
     def shown(self, key: str = "") -> str:
-        return framed(self.markup, indented=self.indented, wide=self.wide, key=key)
+        """It scrolls sideways if need be, also by keyboard."""
+        reached = f" tabindex=0 role=group aria-label={say('formula')}" if self.wide else ""
+        return f"{self._start('w' if self.wide else '', key, reached)}{self.markup}"
+
+    def link(self, original: Line, key: str) -> str:
+        """Where the same formula stands."""
+        return f"{self._start('g')}<a href=#{key}>{original.name}</a>"
+
+    def _start(self, kind: str, key: str = "", more: str = "") -> str:
+        kinds = [*([] if self.listed else ["f"]), *([kind] if kind else [])]
+        classes = " ".join([*kinds, *(["i"] if self.indented else [])])
+        quoted = f"'{classes}'" if " " in classes else classes
+        named = f" class={quoted}" if classes else ""
+        return f"<p{named}{f' id={key}' if key else ''}{more}>"
 
     def packed(self, key: str = "") -> str:
         text = " ".join(
             escape(part.text) if isinstance(part, Words) else _as_text(part.latex)
             for part in self.parts
         )
-        kind = "f z i" if self.indented else "f z"
-        return f"<p class='{kind}'{_id(key)}>{text}"
+        return f"{self._start('z', key)}{text}"
 
     def gain(self) -> int:
         """About how many bytes are saved by packing it."""
@@ -84,6 +99,7 @@ def line(
     name: str = "",
     indented: bool = False,
     folded: bool = False,
+    listed: bool = False,
 ) -> Line:
     found = [
         (f"{escape(part.text)} ", False)
@@ -92,22 +108,10 @@ def line(
         for part in parts
     ]
     if len(found) > 1 and isinstance(parts[-1], Words):  # its relation goes with it
-        found[-2:] = [(f"<span>{found[-2][0]} {found[-1][0]}</span>", found[-2][1])]
+        found[-2:] = [(f"<i>{found[-2][0]} {found[-1][0]}</i>", found[-2][1])]
     markup = mathml.shortened("".join(text for text, _ in found))
     wide = any(wide for _, wide in found)
-    return Line(latex, tuple(parts), name, indented, markup, wide, folded)
-
-
-def framed(markup: str, *, indented: bool = False, wide: bool = False, key: str = "") -> str:
-    """A formula in lines of its own; a wide one scrolls sideways if need be, also by keyboard."""
-    kind = " ".join(["f", *(["w"] if wide else []), *(["i"] if indented else [])])
-    named = f"class='{kind}'" if " " in kind else f"class={kind}"
-    reached = f" tabindex=0 role=group aria-label={say('formula')}" if wide else ""
-    return f"<p {named}{_id(key)}{reached}>{markup}"
-
-
-def _id(key: str) -> str:
-    return f" id={key}" if key else ""
+    return Line(latex, tuple(parts), name, indented, markup, wide, folded, listed)
 
 
 @dataclass
@@ -160,9 +164,9 @@ class Lines:
         keys = {place: f"f{n}" for n, place in enumerate(sorted(set(shared.values())))}
 
         def stands(place: int) -> str:
-            if place in shared:
-                return _link(self._all[shared[place]], keys[shared[place]])
             each, key = self._all[place], keys.get(place, "")
+            if place in shared:
+                return each.link(self._all[shared[place]], keys[shared[place]])
             return each.packed(key) if place in packed else each.shown(key)
 
         store = self._store([self._all[place].markup for place in sorted(packed)])
@@ -172,8 +176,15 @@ class Lines:
     def _store(self, markup: list[str]) -> str:
         """For the script: the LaTeX of all formulas in order, and the markup of packed lines."""
         table = json.dumps([*_numbered([each.latex for each in self._all]), *_abridged(markup)])
-        text = base64.b64encode(zlib.compress(table.encode(), 9)).decode()
-        return f"<script type=text/plain id=packed>{text}</script>"
+        text = base64.b85encode(zlib.compress(table.encode(), 9)).decode()
+        return f"<script type=text/plain id=packed>{text.translate(_IN_ORDER)}</script>"
+
+
+_IN_ORDER: Final = str.maketrans(
+    string.digits + string.ascii_uppercase + string.ascii_lowercase + "!#$%&()*+-;<=>?@^_`{|}~",
+    "".join(map(chr, range(0x28, 0x7D))).replace("<", "!"),
+)
+"""The digits of base 85 in the order of their codes, for the script; none begins a tag."""
 
 
 def _numbered(texts: list[str]) -> tuple[list[str], list[int]]:
@@ -202,8 +213,3 @@ def _abridged(markup: list[str]) -> tuple[str, dict[str, str]]:
 
 
 _TOKENS: Final = 240
-
-
-def _link(original: Line, key: str) -> str:
-    """Where the formula stands."""
-    return f"<p class='f g'><a href=#{key}>{original.name}</a>"

@@ -85,7 +85,7 @@ def displayed(latex: str) -> tuple[str, bool]:
 
     def marked(tree: Tree) -> str:
         if isinstance(tree, list):
-            return f"<span>{''.join(map(marked, tree))}</span>"
+            return f"<i>{''.join(map(marked, tree))}</i>"
         return _math(pieces[slice(*tree)], broken, first=tree[0] == 0)
 
     wide = any(width(pieces[start:end]) > NARROW_EM for start, end in parts)

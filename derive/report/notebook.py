@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 from derive import wording
@@ -63,6 +62,5 @@ def _unsettled(claim: Claim) -> Result:
 
 def _framed(markup: str) -> str:
     """The markup with the look of the report, which reaches nothing else in the notebook."""
-    look = resources.files("derive.report").joinpath("page.css").read_text("utf-8")
-    scoped = look.replace(":root{", ":scope{", 1)
+    scoped = page.style().replace(":root{", ":scope{", 1)
     return f"<div class=derive><style>@scope (.derive){{{scoped}}}</style>{markup}</div>"

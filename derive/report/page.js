@@ -1,5 +1,6 @@
 (() => {
   "use strict";
+  const FORMULA = ".f,.rows li>p:nth-of-type(odd):not(.t)";
   const form = document.getElementById("filter");
   const [countWords, formulaWord, copiedWords, copyWords] =
     JSON.parse(document.getElementById("words").textContent);
@@ -42,10 +43,21 @@
     target.scrollIntoView();
   }
 
+  /** Four bytes for every five digits of base 85, which go from "(" to "|", with "!" for "<". */
+  function bytesOf(text) {
+    const bytes = new Uint8Array(Math.floor((text.length * 4) / 5));
+    const digit = (c) => (c === "!" ? 60 : c.charCodeAt(0)) - 40;
+    for (let from = 0; from < text.length; from += 5) {
+      const five = text.slice(from, from + 5).padEnd(5, "|");
+      const word = [...five].reduce((sum, c) => sum * 85 + digit(c), 0);
+      for (let k = 0; k < 4; k++) bytes[(from / 5) * 4 + k] = word / 2 ** (24 - 8 * k);
+    }
+    return bytes;
+  }
+
   async function unpack() {
     const text = document.getElementById("packed").textContent;
-    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const stream = new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
     const [latex, places, markup, tokens] = JSON.parse(await new Response(stream).text());
     let next = 0;
     return {
@@ -77,8 +89,8 @@
   }
 
   async function copy(button) {
-    const formula = button.parentElement.querySelector(".f");
-    const latex = (await unpacked).latex[[...document.querySelectorAll(".f")].indexOf(formula)];
+    const formula = button.parentElement.querySelector(FORMULA);
+    const latex = (await unpacked).latex[[...document.querySelectorAll(FORMULA)].indexOf(formula)];
     try {
       await navigator.clipboard.writeText(latex);
       said.textContent = copiedWords;
@@ -92,7 +104,7 @@
   function makeButtons() {
     for (const list of document.querySelectorAll(".rows")) {
       [...list.children].forEach((line, place) => {
-        if (!line.querySelector(".f")) return;
+        if (!line.querySelector(FORMULA)) return;
         const tag = document.createElement("b");
         tag.textContent = (list.dataset.tag ?? "") + (place + 1);
         tag.setAttribute("role", "button");

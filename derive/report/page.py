@@ -117,9 +117,9 @@ class _Page:
             _axioms(self._axioms.values()),
             RUN_BEGIN,
             run := _run(report.run),
+            RUN_END,
         ]
         tail = [
-            RUN_END,
             "</main></div>",
             f"<script type=application/json id=words>{_script_words()}</script>",
             f"<script>{_resource('page.js')}</script>",
@@ -164,7 +164,7 @@ class _Page:
             case Alarm():
                 return _alarm(block)
             case Display():
-                return self._formula(block.latex, say(self._name))
+                return self._formula(block.latex, say(self._name), listed=False)
             case Rows():
                 return self._rows(block)
             case Notes():
@@ -239,9 +239,9 @@ class _Page:
         parts = self._told.parts(latex, shown)
         return self._line(latex, parts, name, indented=shown != latex, folded=True)
 
-    def _formula(self, latex: str, name: str) -> str:
+    def _formula(self, latex: str, name: str, *, listed: bool = True) -> str:
         self._told.learn(latex, name)
-        return self._line(latex, [Formula(latex)], name)
+        return self._line(latex, [Formula(latex)], name, listed=listed)
 
     def _line(
         self,
@@ -251,9 +251,11 @@ class _Page:
         *,
         indented: bool = False,
         folded: bool = False,
+        listed: bool = True,
     ) -> str:
         where = say("as in {what} of {claim}", what=name, claim=_code(self._claim_code))
-        return self._lines.add(line(latex, parts, name=where, indented=indented, folded=folded))
+        new = line(latex, parts, name=where, indented=indented, folded=folded, listed=listed)
+        return self._lines.add(new)
 
 
 _STATEMENT: Final = mark("the statement")
@@ -287,7 +289,7 @@ def _head() -> str:
     return (
         f"<!doctype html>\n<html lang={messages.language()}><head><meta charset=utf-8>"
         "<meta name=viewport content='width=device-width, initial-scale=1'>"
-        f"<title>{say(TITLE)}</title>\n<style>{_resource('page.css')}</style></head>\n<body>"
+        f"<title>{say(TITLE)}</title>\n<style>{style()}</style></head>\n<body>"
     )
 
 
@@ -363,6 +365,15 @@ _SCRIPT_WORDS: Final = (
 def _script_words() -> str:
     """What the script says, in the order in which it takes the words."""
     return json.dumps([say(words) for words in _SCRIPT_WORDS], ensure_ascii=False)
+
+
+FORMULA: Final = ".f,.rows li>p:nth-of-type(odd):not(.t)"
+"""What selects formulas in lines of their own; those of rows go without the class."""
+
+
+def style() -> str:
+    """The style sheet, in which ``.f`` stands for a formula, and counts as one class does."""
+    return re.sub(r"\.f(?![\w-])", f":where({FORMULA}):nth-child(n)", _resource("page.css"))
 
 
 def _resource(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import zlib
@@ -80,8 +79,20 @@ def unpacked(source: str) -> tuple[list[str], list[str]]:
     """The LaTeX of every formula in order, and the markup of the lines that are packed."""
     found = re.search(r"<script type=text/plain id=packed>([^<]*)</script>", source)
     assert found is not None
-    table, places, text, tokens = json.loads(zlib.decompress(base64.b64decode(found[1])))
+    table, places, text, tokens = json.loads(zlib.decompress(_from_base_85(found[1])))
     new = iter(table)
     formulas = [table[place - 1] if place else next(new) for place in places]
     markup = "".join(tokens.get(sign, sign) for sign in text)
     return formulas, markup.split("\n") if markup else []
+
+
+def _from_base_85(text: str) -> bytes:
+    """The bytes behind digits that go from "(" to "|", where "!" stands for "<"."""
+    padded = text + "|" * (-len(text) % 5)
+    words = []
+    for start in range(0, len(padded), 5):
+        word = 0
+        for digit in padded[start : start + 5].replace("!", "<"):
+            word = 85 * word + ord(digit) - 40
+        words.append((word % 2**32).to_bytes(4, "big"))
+    return b"".join(words)[: len(text) * 4 // 5]

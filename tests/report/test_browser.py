@@ -17,6 +17,7 @@ from test_breaking import AROUND, random_formula
 
 from derive.messages import LANGUAGES, say, speaking
 from derive.report import lines, mathml, write_report
+from derive.report.page import FORMULA
 from derive.report.words import TITLE
 from derive.result import HypothesisView, Result, StepView, Verdict
 
@@ -124,8 +125,10 @@ def test_nothing_runs_out_of_the_screen(browser: Any, path: Path, viewport: Any)
         page.evaluate(UNFOLD)
         assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
         cut = page.evaluate(
-            """() => [...document.querySelectorAll('.f:not([tabindex])')]
-                .filter((f) => f.scrollWidth > f.clientWidth + 1).map((f) => f.textContent)"""
+            """(formula) => [...document.querySelectorAll(formula)]
+                .filter((f) => !f.matches('[tabindex]') && f.scrollWidth > f.clientWidth + 1)
+                .map((f) => f.textContent)""",
+            FORMULA,
         )
         assert cut == []  # what has to be scrolled can be reached by keyboard
 
@@ -147,7 +150,7 @@ def test_the_number_of_a_line_stands_beside_its_first_row(
         page.wait_for_function("document.querySelectorAll('.z').length === 0")
         apart = page.evaluate(
             """() => [...document.querySelectorAll('.rows li:has(> b)')].flatMap((line) => {
-                const first = line.querySelector('b + .f math')?.firstElementChild;
+                const first = line.querySelector('b + p:not(.t) math')?.firstElementChild;
                 if (!first || !['mi', 'mn'].includes(first.localName)) return [];
                 const [number, sign] = [line.querySelector('b'), first]
                     .map((part) => part.getBoundingClientRect());
@@ -291,22 +294,22 @@ def test_without_script_every_formula_is_mathml(browser: Any, tmp_path: Path) ->
     (path,) = write_report(
         [*varied_results(), *twice], tmp_path, settings=settings, formats=["html"]
     )
-    wanting = """() => [...document.querySelectorAll('.f')].map((f) => {
+    wanting = """(formula) => [...document.querySelectorAll(formula)].map((f) => {
         const link = f.querySelector('a');
         return link ? document.getElementById(link.hash.slice(1)) : f;
     }).filter((f) => !f.querySelector('math') || f.textContent.includes('\\\\'))
         .map((f) => f.textContent)"""
     with opened(browser, path, java_script_enabled=False) as page:
-        assert page.locator(".f").count() > 40
+        assert page.locator(FORMULA).count() > 40
         assert page.locator(".g").count() >= 1
-        assert page.evaluate(wanting) == []
+        assert page.evaluate(wanting, FORMULA) == []
         link = page.locator("[id='same.two'] .g a").first
         link.click()
         assert page.locator(link.get_attribute("href")).is_visible()
     with opened(browser, path) as page:
         page.wait_for_function("document.querySelectorAll('.g').length === 0")
-        assert page.locator(".f:not(:has(math))").count() == 0
-        one, two = (page.locator(f"[id='same.{name}'] .rows .f") for name in ("one", "two"))
+        assert page.locator(f":is({FORMULA}):not(:has(math))").count() == 0
+        one, two = (page.locator(f"[id='same.{name}'] .rows p") for name in ("one", "two"))
         assert one.first.inner_html() == two.first.inner_html()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import math
 import re
 from dataclasses import replace
@@ -258,3 +260,37 @@ def test_a_drawing_is_told_in_few_bytes() -> None:
         "<text>a &lt; b</text>"
         "<defs><clipPath id=pic-1><rect x=0 y=0 width=9 height=9 /></clipPath></defs></svg>"
     )
+
+
+def _uses(key: str, look: str = "") -> str:
+    return "".join(f"<use href='#{key}' x='{k}.500' y='2'{look}/>" for k in range(4))
+
+
+def test_marks_in_a_row_are_one_path() -> None:
+    look = " style='stroke:red'"
+    marks = f"<g><g>{_uses('tick', look)}</g></g><text>t</text>{_uses('dot')}"
+    defined = "<defs><path id='tick' d='M 0 0 L 0 3.5'/><path id='dot' d='M 1 1 L 2 2 z'/></defs>"
+    assert inline(f"<svg>{defined}{marks}</svg>", "p") == (
+        "<svg><style>.p0{stroke:red}</style>"
+        '<defs><path id=p-0 d="M0 0L0 3.5" /><path id=p-1 d="M1 1L2 2z" /></defs>'
+        '<path d="M0.5 2l0 3.5M1.5 2l0 3.5M2.5 2l0 3.5M3.5 2l0 3.5" class=p0 /><text>t</text>'
+        "<marker id=p-1-0 markerUnits=userSpaceOnUse overflow=visible><use href=#p-1 /></marker>"
+        '<path d="M0.5 2M1.5 2M2.5 2M3.5 2" style="fill:none;marker:url(#p-1-0)" /></svg>'
+    )
+
+
+def test_a_picture_in_few_colours_has_the_same_dots() -> None:
+    image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
+    rng = np.random.default_rng(1)
+    many = rng.integers(0, 256, (40, 30, 4), np.uint8)
+    few = rng.integers(0, 256, (20, 4), np.uint8)[rng.integers(0, 20, (40, 30))]
+    opaque = few | np.array([0, 0, 0, 255], np.uint8)
+    for given, fewer in ((opaque, True), (few, False), (many, False)):
+        file = io.BytesIO()
+        image.fromarray(given).save(file, "PNG")
+        png = base64.b64encode(file.getvalue()).decode()
+        drawn = inline(f"<svg><image href='data:image/png;base64,\n{png}'/></svg>", "p")
+        kept_png = re.findall('base64,([^"]*)"', drawn)[0]
+        assert (len(kept_png) < len(png)) is fewer
+        shown = image.open(io.BytesIO(base64.b64decode(kept_png))).convert("RGBA")
+        np.testing.assert_array_equal(np.asarray(shown), given)

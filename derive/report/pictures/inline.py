@@ -1,11 +1,13 @@
 """A drawing of matplotlib as a part of a page, in as few bytes as it can be told.
 
 Matplotlib puts every mark into groups of its own and repeats its style; groups that say nothing are
-left out, and a style that recurs becomes a class.
+left out, a style that recurs becomes a class, and marks in a row become one path.
 """
 
 from __future__ import annotations
 
+import base64
+import io
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -13,6 +15,8 @@ from html import escape
 from typing import Final
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
+
+import numpy as np
 
 _REFERENCE: Final = re.compile(r"(?:^|url\()#([^)]+)")
 _DRAWN: Final = frozenset({"path", "use", "text", "tspan", "image", "rect"})
@@ -26,7 +30,7 @@ def inline(svg: str, name: str) -> str:
     keys = _keys(root, name)
     classes = _classes(root, name)
     style = "".join(f".{key}{{{_style(text)}}}" for text, key in classes.items())
-    inner = "".join(_markup(child, keys, classes) for child in root)
+    inner = _joined("".join(_markup(child, keys, classes) for child in root))
     sheet = f"<style>{style}</style>" if style else ""
     return f"<svg{_attributes(root, keys, {})}>{sheet}{inner}</svg>"
 
@@ -84,12 +88,59 @@ def _attributes(element: Element, keys: dict[str, str], classes: dict[str, str])
             value = _style(value)
         elif name == "d":
             value = _path(value)
+        elif value.startswith(_PNG):
+            value = _PNG + _in_few_colours(value.removeprefix(_PNG))
         else:
             value = _short(_REFERENCE.sub(lambda m: m[0].replace(m[1], keys[m[1]]), value))
         found += f" {name}={value}" if _BARE.fullmatch(value) else f' {name}="{value}"'
     return found
 
 
+_PNG: Final = "data:image/png;base64,"
+_MOST_COLOURS: Final = 256
+
+
+def _in_few_colours(png: str) -> str:
+    """The picture with a palette, if it has few colours and none shines through: the same dots."""
+    from PIL import Image  # matplotlib cannot draw one without it
+
+    with Image.open(io.BytesIO(base64.b64decode(png))) as opened:
+        picture = opened.convert("RGBA")
+    dots = np.asarray(picture)
+    colours, numbers = np.unique(dots[..., :3].reshape(-1, 3), axis=0, return_inverse=True)
+    if len(colours) > _MOST_COLOURS or dots[..., 3].min() < 255:
+        return png
+    few = Image.fromarray(numbers.reshape(dots.shape[:2]).astype(np.uint8))
+    few.putpalette(colours.tobytes())  # which makes grey ones numbers of colours
+    file = io.BytesIO()
+    few.save(file, "PNG", optimize=True)
+    return min(base64.b64encode(file.getvalue()).decode(), png.strip(), key=len)
+
+
+def _joined(markup: str) -> str:
+    """Marks in a row as one path: straight strokes as they are, others as markers at its points."""
+    strokes = dict(_STROKE.findall(markup))
+    runs: list[str] = []
+
+    def path(found: re.Match[str]) -> str:
+        _, key, look = found.groups()
+        points = [_path(f"M{x} {y}") for x, y in _POINT.findall(found[0])]
+        if key in strokes:
+            return f'<path d="{"".join(f"{p}l{strokes[key]}" for p in points)}"{look} />'
+        runs.append(f"{key}-{len(runs)}")
+        marker = f"<marker id={runs[-1]} markerUnits=userSpaceOnUse overflow=visible>"
+        drawn = f'<path d="{"".join(points)}" style="fill:none;marker:url(#{runs[-1]})" />'
+        return f"{marker}<use href=#{key}{look} /></marker>{drawn}"
+
+    return _RUN.sub(path, markup)
+
+
+_STROKE: Final = re.compile(r'<path id=([\w-]+) d="M0 0L(-?[\d.]+ -?[\d.]+)"')
+_RUN: Final = re.compile(
+    r"(<use href=#([\w-]+) x=[\d.-]+ y=[\d.-]+((?: class=\w+)?) />)"
+    r"(?:<use href=#\2 x=[\d.-]+ y=[\d.-]+\3 />){2,}"
+)
+_POINT: Final = re.compile(r" x=([\d.-]+) y=([\d.-]+)")
 _BARE: Final = re.compile(r"[\w.#%()+-]+")
 
 
