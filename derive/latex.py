@@ -339,8 +339,9 @@ class _Printer:
         return product.replace(r"\mathrm{%softmax}", text), level
 
     def _plain_mul(self, t: Term) -> tuple[str, int]:
-        numbers, above, below = [c.data for c in t.children if c.op == "num"], [], []
-        for c in t.children:
+        factors = list(_unnested(t))
+        numbers, above, below = [c.data for c in factors if c.op == "num"], [], []
+        for c in factors:
             if c.op == "num":
                 continue
             if c.op == "pow" and c.data < 0:
@@ -355,31 +356,40 @@ class _Printer:
         if not sign and not denominator and len(numerator) == 1:
             return self._term(numerator[0])
         if denominator and self.script and not _reaches(*numerator, *denominator):
-            top, bottom = self._juxtapose(numerator, _MUL), self._juxtapose(denominator, _POW)
+            top, minus = self._juxtapose(numerator, _MUL)
+            bottom, minus_below = self._juxtapose(denominator, _POW)
+            sign = _minus(sign, minus, minus_below)
             return f"{sign}{top}/{bottom if len(denominator) == 1 else fenced(bottom)}", _SLASH
         if denominator:
-            top, bottom = self._juxtapose(numerator), self._juxtapose(denominator)
+            top, minus = self._juxtapose(numerator)
+            bottom, minus_below = self._juxtapose(denominator)
+            sign = _minus(sign, minus, minus_below)
             return rf"{sign}\frac{{{top}}}{{{bottom}}}", _MUL
         alone = _SLASH if self.script else _MUL
-        return sign + self._juxtapose(numerator, alone), _SUM if _reaches(*numerator) else _MUL
+        text, minus = self._juxtapose(numerator, alone)
+        return _minus(sign, minus) + text, _SUM if _reaches(*numerator) else _MUL
 
-    def _juxtapose(self, factors: list[Term], alone: int = 0) -> str:
-        """Factors side by side; sums and products last, since they reach to the right.
+    def _juxtapose(self, factors: list[Term], alone: int = 0) -> tuple[str, str]:
+        """Factors side by side, and "-" if the sign of the product is left out; sums and products
+        last, since they reach to the right.
 
         `alone` is the level of a single factor: 0 where nothing stands beside it.
         """
         big = [f for f in factors if f.op in ("sum", "prod")]
         small = [f for f in factors if f.op not in ("sum", "prod")]
         level = _MUL if len(factors) > 1 else alone
-        texts = [self.term(f, level) for f in small]
-        texts += [self.term(f, level) for f in big[:-1]]
-        texts += [self.term(f, min(level, _SUM)) for f in big[-1:]]
-        if level:
-            texts = [fenced(text) if text.startswith("-") else text for text in texts]
+        levels = [level for _ in (*small, *big[:-1])] + [min(level, _SUM) for _ in big[-1:]]
+        texts, minus = [], ""
+        for factor, least in zip([*small, *big], levels, strict=True):
+            text, own = self._term(factor)
+            text = fenced(text) if own < least else text
+            if text.startswith("-") and own > _ADD:
+                text, minus = text[1:], _minus(minus, "-")
+            texts.append(text)
         out = texts[0]
         for text in texts[1:]:
             out += (r" \cdot " if re.match(r"[0-9]", text) else r"\,") + text
-        return out
+        return out, minus
 
     def _pow(self, t: Term) -> tuple[str, int]:
         base, e = t.children[0], t.data
@@ -668,6 +678,25 @@ def tensor_letter(p: Term, taken: frozenset[str]) -> str:
     if any(_is_value(s) and s.data.head == "?" for s in T.subterms(opened)):
         letters = "gfq"
     return next(c for c in letters + DEFAULT if c not in taken)
+
+
+def _minus(*signs: str) -> str:
+    """The sign of a product of what has these signs."""
+    return "-" if sum(sign == "-" for sign in signs) % 2 else ""
+
+
+def _unnested(t: Term) -> Iterator[Term]:
+    """The factors of a product; those of 1/x in it are its own, so that x stands below all, and
+    those of the product that only a sign stands before.
+    """
+    signed = all(abs(c.data) == 1 for c in t.children if c.op == "num")
+    alone = signed and sum(c.op != "num" for c in t.children) == 1
+    for c in t.children:
+        below = all(f.op == "num" or (f.op == "pow" and f.data < 0) for f in c.children)
+        if c.op == "mul" and (alone or below):
+            yield from c.children
+        else:
+            yield c
 
 
 def _reaches(*factors: Term) -> bool:

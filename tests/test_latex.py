@@ -1,5 +1,7 @@
 """How formulas are printed: signs beside quantifiers, functions of a real number."""
 
+from fractions import Fraction
+
 import sympy as sp
 
 from derive.convert import Converter
@@ -90,6 +92,25 @@ def test_first_powers_and_single_factors_have_no_parentheses():
     one_of_one = T.mul(T.mul(T.add(z, T.ONE), T.ONE), T.power(z, -1))
     assert latex(one_of_one) == r"\frac{z+1}{z}"
     assert latex(T.mul(T.num(2), T.power(T.add(z, T.ONE), 1))) == "2\\,(z+1)"
+
+
+def test_a_product_has_one_sign():
+    z, w, n = T.var("z", "real"), T.var("w", "real"), T.var("n", "dim")
+    negative = T.mul(T.num(-1), w)
+    assert latex(T.mul(z, negative)) == r"-z\,w"
+    assert latex(T.mul(negative, negative)) == r"w\,w"
+    assert latex(T.mul(z, T.mul(T.num(-1), T.power(w, -1)))) == r"-\frac{z}{w}"
+    assert latex(T.mul(T.num(-1), T.mul(negative, z), T.power(z, -2))) == r"\frac{w\,z}{z^{2}}"
+    assert latex(T.mul(z, T.add(negative, T.ONE))) == "z\\,(-w+1)"
+    assert latex(T.power(negative, 2)) == "(-w)^{2}"
+    several = T.mul(z, T.total(n, T.apply("x", T.bound(0))))
+    assert latex(T.add(w, T.mul(T.num(-1), several))) == r"w-z\,\sum_{t=0}^{n-1} x_{t}"
+
+
+def test_a_factor_one_over_x_stands_below_the_others():
+    z, w = T.var("z", "real"), T.var("w", "real")
+    half = T.mul(T.num(Fraction(1, 2)), T.power(z, -1))
+    assert latex(T.mul(half, T.num(2), w)) == r"\frac{2\,w}{2\,z}"
 
 
 def test_primes_and_superscripts_share_a_place():

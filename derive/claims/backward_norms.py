@@ -152,7 +152,7 @@ OUTSIDE = Norm(
     (MU, SIGMA, divisor(plus(sigma[t], epsilon)), hat(minus(X[t, a], mu[t]))),
     without_mean(over(minus(X[r, b], mu[r]), sigma[r])),
     r"$\frac1s\left(g' - \operatorname{mean}(g') - "
-    r"\frac{x - \mu}{\sigma}\,\operatorname{mean}(g' \odot n)\right)$",
+    r"\frac{x - \mu}{\sigma}\,\operatorname{mean}(g' \odot \hat x)\right)$",
     spread(mu[t]), ROW,
     remark=r"For a constant row the implementation returns "
     r"$(g' - \operatorname{mean}(g'))/\epsilon$. The derivative table does not reach this case, "
@@ -164,7 +164,8 @@ INSIDE = Norm(
     over(minus(X[t, a], MEAN), root(plus(spread(MEAN), epsilon))),
     (MU, SIGMA, divisor(root(plus(square(sigma[t]), epsilon))), hat(minus(X[t, a], mu[t]))),
     without_mean(N[r, b]),
-    r"$\frac1s\left(g' - \operatorname{mean}(g') - n\,\operatorname{mean}(g' \odot n)\right)$",
+    r"$\frac1s\left(g' - \operatorname{mean}(g') - "
+    r"\hat x\,\operatorname{mean}(g' \odot \hat x)\right)$",
     spread(mu[t]), ROW,
 )  # fmt: skip
 RMS_DIVISOR = root(plus(mean(square(X[t, c])), epsilon))
@@ -174,7 +175,7 @@ RMS = Norm(
     over(X[t, a], RMS_DIVISOR),
     (divisor(RMS_DIVISOR), hat(X[t, a])),
     over(minus(inner(b), along(N[r, b])), s[r]),
-    r"$\frac1s\left(g' - n\,\operatorname{mean}(g' \odot n)\right)$",
+    r"$\frac1s\left(g' - \hat x\,\operatorname{mean}(g' \odot \hat x)\right)$",
     shifted=False,
     remark="No mean is taken out, since none was subtracted.",
 )  # fmt: skip
@@ -209,7 +210,8 @@ BATCH = Norm(
         defined_as(N, (t, a), over(minus(X[t, a], mu_a[a]), s_a[a]), "$N$ is the normalised input"),
     ),
     without_mean_of_rows(over_rows(of_feature(v))),
-    r"$\frac1s\left(g' - \operatorname{mean}(g') - n\,\operatorname{mean}(g' \odot n)\right)$",
+    r"$\frac1s\left(g' - \operatorname{mean}(g') - "
+    r"\hat x\,\operatorname{mean}(g' \odot \hat x)\right)$",
     spread_over_rows(mu_a[a]), (total(X[v, b], v), times(n, mu_a[b])),
 )  # fmt: skip
 
@@ -352,8 +354,8 @@ def by_input(norm: Norm) -> Claim:
     return backward_claim(
         f"{norm.name}-input", f"{norm.title}: backward to the input",
         f"`{norm.function}_vjp` returns as the gradient by $X$, for {norm.says}, with "
-        rf"$g' = \gamma \odot g$ for a row $g$ of the cotangent, $n$ for the normalised row, and "
-        rf"means over the {'rows' if norm is BATCH else 'features'}: {norm.formula}.",
+        r"$g' = \gamma \odot g$ for a row $g$ of the cotangent, $\hat x$ for the normalised row, "
+        rf"and means over the {'rows' if norm is BATCH else 'features'}: {norm.formula}.",
         goal, prove_input(norm, goal), draw(norm, 0),
         given=norm.names, premise=NOT_CONSTANT if norm is OUTSIDE else None, defined=DEFINED,
         mistakes=lambda: mistakes_by_input(norm),

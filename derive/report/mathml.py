@@ -67,7 +67,9 @@ _INFIX_ONLY: Final = (
 """Signs that browsers know between two operands only, wherever they stand."""
 
 _BOLD: Final = {ord("0") + k: 0x1D7CE + k for k in range(10)}
-_SIGNS: Final = frozenset(":⌊⌋⌈⌉∂∇")
+_DOUBLED: Final = dict(zip(map(ord, "CNQRZ"), "ℂℕℚℝℤ", strict=True))
+_SIGNS: Final = frozenset(":∂∇")
+_ROUNDING: Final = frozenset("⌊⌋⌈⌉")
 _THIN_SPACE: Final = "0.167em"
 """Left to the style sheet, which sets it between any two factors."""
 
@@ -350,8 +352,8 @@ def _markup(element: Element) -> str:
     """
     if element.tag in _SCRIPTED:
         element = _primed(element)
-        if element.tag == "mi":
-            return f"<mi>{element.text}</mi>"
+        if element.tag not in _SCRIPTED:
+            return _markup(element)
         base, *scripts = element
         children = _base(base) + "".join(_joined(s) or _script(s) for s in scripts)
     else:
@@ -367,6 +369,8 @@ def _markup(element: Element) -> str:
         tag = "mtext"  # no space stands around it
     if tag == "mn" and given.get("mathvariant") == "bold":  # browsers know no such attribute
         text, given = text.translate(_BOLD), {}
+    if given.get("mathvariant") == "double-struck" and ord(text) in _DOUBLED:
+        text, given = text.translate(_DOUBLED), {}
     attributes = "".join(_attributes(tag, text, given))
     if tag == "mspace":
         return "" if attributes.endswith(_THIN_SPACE) else f"<mspace{attributes} />"
@@ -409,21 +413,21 @@ def _joined(row: Element) -> str:
 
 
 def _primed(element: Element) -> Element:
-    """A letter with a prime in its superscript as a letter of its own: fonts raise the prime."""
+    """A letter, the name of a function or a parenthesis with a prime in its superscript as a token
+    of its own: fonts raise the prime.
+    """
     base, script = element[0], element[-1]
     tokens = list(script) if script.tag == "mrow" else [script]
     prime = unescape(tokens[0].text or "") if tokens else ""
-    letter = base.text or ""
+    letter = unescape(base.text or "")
     if (
         element.tag not in {"msup", "msubsup"}
         or prime not in _PRIMES
-        or base.tag != "mi"
-        or base.attrib
-        or not _LETTER.fullmatch(letter)
+        or not (_is_name(base) or _markup(base) == "<mtext>)</mtext>")
     ):
         return element
-    named = Element("mi")
-    named.text = _italic(letter) + prime
+    named = Element("mtext" if letter.endswith(")") else "mi")
+    named.text = (_italic(letter) if _LETTER.fullmatch(letter) else letter) + prime
     rest = Element("mrow")
     rest.extend(tokens[1:])
     scripts = [*element[1:-1], *([rest] if len(rest) else [])]
@@ -433,6 +437,13 @@ def _primed(element: Element) -> Element:
     primed = Element(tag)
     primed.extend([named, *scripts])
     return primed
+
+
+def _is_name(element: Element) -> bool:
+    """Whether it is a letter, or upright letters like those of `sin`."""
+    text = element.text or ""
+    named = element.tag in {"mi", "mo"} and not element.attrib
+    return named and bool(_LETTER.fullmatch(text) or (len(text) > 1 and text.isalpha()))
 
 
 _PRIMES: Final = frozenset("′″‴")
@@ -460,6 +471,10 @@ def _tag(tag: str, text: str) -> str:
     """Names of several letters are identifiers: they are upright like text, and shorter to tell."""
     if tag == "mi" and text in _SIGNS:
         return "mo"
+    if tag == "mi" and text in _ROUNDING:
+        return "mtext"  # browsers set space around what they could stretch
+    if text == "∞":
+        return "mi"
     if tag in {"mtext", "mo"} and len(text) > 1 and text.isalpha() and text != "mod":
         return "mi"
     return "mspace" if tag == "mtext" and text == "\xa0" else tag

@@ -50,7 +50,9 @@ _FORMULAS: Final = (
     ),
     (re.compile(r"(?P<factor>)\b(?P<letter>[hdN])(?P<below>)(?P<value>=\d+)"), _named),
     (re.compile(r" x (?=[$h])"), r" $\\times$ "),
-    (re.compile(r"\b([hbC]) (?=heads|buckets|classes)"), r"$\1$ "),
+    (re.compile(r"\b([hbCE]) (?=heads|buckets|classes|gated)"), r"$\1$ "),
+    (re.compile(r"(?<=to )k(?= of them)"), "$k$"),
+    (re.compile(r"(?<![\w$])([hbCEk]) ?(?=个)"), r"$\1$ "),
 )
 """How numbers and names are written where there are no formulas, and the formulas."""
 

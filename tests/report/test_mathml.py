@@ -95,6 +95,11 @@ def test_brackets_that_stand_in_different_lines_are_signs() -> None:
         (r"1/4", "<mn>1</mn><mtext>/</mtext><mn>4</mn>"),
         (r"\mathit{pos}", "<mi>𝑝𝑜𝑠</mi>"),
         (r"f'(x)", "<mi>𝑓′</mi><mtext>(</mtext><mi>x</mi><mtext>)</mtext>"),
+        (r"(uv)'", "<mtext>(</mtext><mi>u</mi><mi>v</mi><mtext>)′</mtext>"),
+        (r"\sin'", "<mi>sin′</mi>"),
+        (r"-\infty", "<mo>−</mo><mi>∞</mi>"),
+        (r"n \in \mathbb Z", "<mi>n</mi><mo>∈</mo><mi>ℤ</mi>"),
+        (r"\lfloor x \rfloor", "<mtext>⌊</mtext><mi>x</mi><mtext>⌋</mtext>"),
         (r"d_{k}^{\prime}", "<msub><mi>𝑑′</mi><mi>k</mi></msub>"),
         (r"W_{i}^{\prime Q}", "<msubsup><mi>𝑊′</mi><mi>i</mi><mi>Q</mi></msubsup>"),
         (
