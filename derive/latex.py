@@ -213,7 +213,7 @@ def name(symbol: str) -> str:
 def _word(base: str) -> str:
     base = _BY_LETTER.get(base, base)
     if base in GREEK:
-        return "\\" + base
+        return r"\varphi" if base == "phi" else "\\" + base
     if base == "loss":
         return r"\mathcal{L}"
     letters = re.fullmatch(r"([A-Za-z])(\d*)", base)
@@ -259,12 +259,15 @@ class _Printer:
             k += 1
         return f"i_{k}"
 
-    def open(self, body: Term, sizes: Sequence[Term | None], sort: str = "fin"
+    def open(self, body: Term, sizes: Sequence[Term | None], sort: str = "fin", wanted: str = ""
              ) -> tuple[Term, list[str], _Printer]:  # fmt: skip
-        """Name the bound indices of `body`; returns the body, the names and a printer for it."""
+        """Name the bound indices of `body`; returns the body, the names and a printer for it.
+
+        `wanted` is the name of the one index, instead of the usual ones.
+        """
         inner, values, names = self, [], []
         for size in sizes:
-            letter = inner.letter(size, sort)
+            letter = wanted or inner.letter(size, sort)
             names.append(letter)
             values.append(T.var(letter, "fin", size) if size is not None else T.var(letter, sort))
             inner = _Printer(inner.taken | {letter}, self.depth + 1, script=self.script)
@@ -459,6 +462,7 @@ class _Printer:
         top = self._before(size)
         level = _SUM if t.op == "sum" else _MUL
         text = inner.term(body, level)
+        text = fenced(text) if text.startswith("-") else text
         gap = r"\;" if text.startswith((r"\sum", r"\prod")) else ""  # wide limits would touch
         return rf"{sign}_{{{name(i)}=0}}^{{{top}}} {gap}{text}"
 
@@ -609,11 +613,24 @@ class _Printer:
             body = T.instantiate(p.children[-1], (letter,))
             return rf"{sign} {letter}:\ {inner.formula(body)}"
         size = p.children[0] if sort == "fin" else None
-        body, (x,), inner = self.open(p.children[-1], (size,), sort)
+        body, (x,), inner = self.open(p.children[-1], (size,), sort, self._margin(p))
         where = f"< {self.term(size)}" if size is not None else rf"\in {SETS[sort]}"
         if sort == "real" and (rest := _above_zero(p.op, body, T.var(x))) is not None:
             where, body = "> 0", rest
         return rf"{sign} {name(x)} {where}:\ {inner.formula(body)}"
+
+    def _margin(self, p: Term) -> str:
+        """The letters of a limit: for every epsilon > 0 there is a delta > 0."""
+        x = T.var("%", "real")
+        if p.data[0] != "real" or _above_zero(p.op, T.instantiate(p.children[-1], (x,)), x) is None:
+            return ""
+        if any(t.op == "delta" for t in T.subterms(p)):
+            return ""  # the Kronecker delta has this letter
+        if p.op == "exists":
+            return "delta" if {"epsilon", "delta"} & self.taken == {"epsilon"} else ""
+        below = p.children[-1].children[1]
+        limit = below.op == "exists" and below.data[0] == "real"
+        return "epsilon" if limit and not {"epsilon", "delta"} & self.taken else ""
 
     def _gradient(self, p: Term) -> str:
         dims, (function, point, value) = p.children[: p.data], p.children[p.data :]
@@ -981,7 +998,8 @@ def value(v: Term | Lam, shape: Sequence[int | None] = ()) -> str:
         return table
     names = [T.var(c, "real") for c in "abce"[: v.arity]]
     indices = ",".join(str(n.data[0]) for n in names)
-    return rf"({indices}) \mapsto {latex(T.instantiate(v.body, names))}"
+    indices = indices if v.arity == 1 else fenced(indices)
+    return rf"{indices} \mapsto {latex(T.instantiate(v.body, names))}"
 
 
 def _table(v: Lam, shape: Sequence[int | None]) -> str | None:

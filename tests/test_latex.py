@@ -33,7 +33,7 @@ from derive.language import (
     total,
     variance,
 )
-from derive.latex import latex, name, ranges
+from derive.latex import latex, name, ranges, value
 
 x, y = real("x"), real("y")
 e = positive("e")
@@ -103,6 +103,8 @@ def test_a_product_has_one_sign():
     assert latex(T.mul(T.num(-1), T.mul(negative, z), T.power(z, -2))) == r"\frac{w\,z}{z^{2}}"
     assert latex(T.mul(z, T.add(negative, T.ONE))) == "z\\,(-w+1)"
     assert latex(T.power(negative, 2)) == "(-w)^{2}"
+    opposite = T.total(n, T.mul(T.num(-1), T.apply("x", T.bound(0))))
+    assert latex(opposite) == r"\sum_{t=0}^{n-1} (-x_{t})"
     several = T.mul(z, T.total(n, T.apply("x", T.bound(0))))
     assert latex(T.add(w, T.mul(T.num(-1), several))) == r"w-z\,\sum_{t=0}^{n-1} x_{t}"
 
@@ -111,6 +113,29 @@ def test_a_factor_one_over_x_stands_below_the_others():
     z, w = T.var("z", "real"), T.var("w", "real")
     half = T.mul(T.num(Fraction(1, 2)), T.power(z, -1))
     assert latex(T.mul(half, T.num(2), w)) == r"\frac{2\,w}{2\,z}"
+
+
+def test_a_map_of_one_index_has_no_parentheses():
+    a, b = T.bound(0), T.bound(1)
+    assert value(T.Lam(1, T.mul(T.num(3), a))) == r"a \mapsto 3\,a"
+    assert value(T.Lam(2, T.mul(a, b))) == r"(a,b) \mapsto b\,a"
+
+
+def test_a_limit_has_its_letters():
+    a, u, v, w = (T.var(c, "real") for c in "auvw")
+    close = T.implies(T.lt(u, v), T.lt(u, w))
+
+    def limit(p):
+        return T.forall(w, T.implies(T.lt(T.ZERO, w), T.exists(v, T.conj(T.lt(T.ZERO, v), p))))
+
+    assert latex(limit(close)) == (
+        r"\forall \epsilon > 0:\ \exists \delta > 0:\ u < \delta \ \Rightarrow\  u < \epsilon"
+    )
+    bracket = T.lt(T.delta(T.var("k", "int"), T.ZERO), v)
+    assert latex(limit(bracket)) == r"\forall x > 0:\ \exists y > 0:\ \delta_{k,0} < y"
+    small = limit(T.lt(v, T.var("epsilon", "real")))
+    assert latex(small) == r"\forall x > 0:\ \exists \delta > 0:\ \delta < \epsilon"
+    assert latex(T.exists(v, T.conj(T.lt(T.ZERO, v), T.lt(v, a)))) == r"\exists x > 0:\ x < a"
 
 
 def test_primes_and_superscripts_share_a_place():

@@ -206,6 +206,19 @@ def test_nothing_is_shown(name: str) -> None:
     assert shown(NOT_SHOWN[name]) == shown_instead.get(name, "")
 
 
+def test_a_sum_of_nothing_is_no_product() -> None:
+    """None of a sequence is meant: the product with a vector would not tell how long that is."""
+
+    def sums(size: Term) -> str:
+        left, right = T.var("d", "dim"), size
+        entries = (T.apply("t", T.bound(0)), T.apply("s", T.bound(0)))
+        formula = T.le(T.total(left, entries[0]), T.total(right, entries[1]))
+        return matrix_latex(formula, latex.latex(formula), [], lambda _: None)
+
+    assert sums(T.var("m", "dim")) == r"\mathbf{1}^{\top}\,t \le \mathbf{1}^{\top}\,s"
+    assert sums(T.ZERO) == r"\mathbf{1}^{\top}\,t \le \sum_{i=0}^{-1} s_{i}"
+
+
 def test_the_rows_of_an_equation_that_are_not_all_stay_rows() -> None:
     assert shown(forall(a, equal(total(K[a, b] * x[b], b), y[a]))) == "∀i < d: xᵀ K_i = y_i"
 

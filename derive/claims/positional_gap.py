@@ -98,7 +98,7 @@ def prove_no_gap(p: Prover) -> Theorem:
             p.for_all(bound, i),
             "some whole number of steps turns every pair by nearly whole turns: what is left of "
             "half an angle, up to multiples of $\\pi$, is at most "
-            r"$\rho=\varepsilon/(\varepsilon+4r)$",
+            r"$\rho=\epsilon/(\epsilon+4r)$",
         )
         summed = p.sum_order(p.at(bound, i), i, reason="add over the pairs")
         at_shift = p.at(distance, plus(pos, steps), pos)
@@ -109,7 +109,7 @@ def prove_no_gap(p: Prover) -> Theorem:
             (-1, at_shift),
             (times(-1, epsilon), once),
             (times(4, r, rho), unit),
-            reason=r"$4r\rho^2\le4r\rho\le\varepsilon$",
+            reason=r"$4r\rho^2\le4r\rho\le\epsilon$",
         )
         return p.exists(STATEMENT, steps, p.both(least, p.for_all(near, pos)))
 
@@ -176,8 +176,8 @@ NO_GAP = Claim(
     source=source(
         "A16",
         "Encodings of different positions differ. Beyond the note: whether they differ by some "
-        r"least distance, for a given width. For every $\varepsilon > 0$ there is a number of "
-        r"steps $l$ for which the squared distance is at most $\varepsilon$, from any position on.",
+        r"least distance, for a given width. For every $\epsilon > 0$ there is a number of "
+        r"steps $l$ for which the squared distance is at most $\epsilon$, from any position on.",
     ),
     statement=STATEMENT,
     given=ENCODING,

@@ -573,7 +573,7 @@ SLOPES = Claim(
     twin=Twin("difference quotients and the backward pass, off the kink", twin_slopes),
     expected=Verdict.PROVED,
     remark="The definition of a derivative, written out: changes of less than some $\\delta$ are "
-    "met up to any fraction $\\varepsilon$ of the change.",
+    "met up to any fraction $\\epsilon$ of the change.",
 )  # fmt: skip
 
 no_slope = negation(exists(a, has_slope(0, a)))

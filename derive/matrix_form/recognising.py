@@ -167,6 +167,8 @@ class Reader:
         knows no other number of them, and where an index runs further the form is refused.
         """
         sizes = tuple(x.children[0] for x in at)
+        if T.ZERO in sizes:
+            return False  # nothing of a sequence, and no vector
         if t.data.arities:
             return t.data.arities == (1,) and set(sizes) == {t.children[t.data.scalars]}
         shape = self.shapes.get(t.data.head)

@@ -441,7 +441,7 @@ def _primed(element: Element) -> Element:
 
 def _is_name(element: Element) -> bool:
     """Whether it is a letter, or upright letters like those of `sin`."""
-    text = element.text or ""
+    text = unescape(element.text or "")
     named = element.tag in {"mi", "mo"} and not element.attrib
     return named and bool(_LETTER.fullmatch(text) or (len(text) > 1 and text.isalpha()))
 

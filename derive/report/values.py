@@ -47,6 +47,8 @@ def _matrix(value: str) -> str | None:
 
 def _array(rows: list[Any]) -> str | None:
     """None where the list is not rectangular, or holds something else than numbers."""
+    if len(rows) == 1 and isinstance(rows[0], list) and len(rows[0]) == 1:
+        return _array(rows[0])  # the brackets of one entry
     if all(isinstance(entry, str) for entry in rows):
         return rf"\left({', '.join(rows)}\right)"
     if not all(isinstance(row, list) and row and len(row) == len(rows[0]) for row in rows):

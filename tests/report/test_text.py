@@ -115,6 +115,7 @@ def test_values() -> None:
     assert assignment({"v": "[1, -1/2]"}) == r"$v = \left(1, -1/2\right)$"
     matrix = r"\left(\begin{smallmatrix} 1 & 0 \\ 0 & -1 \end{smallmatrix}\right)"
     assert assignment({"J": "[[1, 0], [0, -1]]"}) == f"$J = {matrix}$"
+    assert assignment({"K": "[[1/2]]"}) == r"$K = \left(1/2\right)$"
     assert assignment({"x": r"\sqrt{2}"}) == r"$x = \sqrt{2}$"
     assert assignment({"N": "10**6"}) == "$N = 10^{6}$"
     assert assignment({"F": "the map x"}) == "$F =$ the map x"
