@@ -188,8 +188,16 @@ FAST = [
         "the mean of the gradients of the weights is not taken away",
         "fast_encoder",
         "_attend_backward",
-        "grad_scores -= mean",
-        "pass",
+        "values[:, -1] = -1",
+        "values[:, -1] = 0",
+        "fast_encoder::test_it_is_the_plain_layer",
+    ),
+    Planted(
+        "the gradients of the keys stand in their place before those of the queries are made",
+        "fast_encoder",
+        "_attend_backward",
+        "np.matmul(grad_scores, q, out=grad_k)",
+        "k[...] = np.matmul(grad_scores, q, out=grad_k)",
         "fast_encoder::test_it_is_the_plain_layer",
     ),
     Planted(
