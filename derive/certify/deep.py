@@ -7,6 +7,7 @@ Sums and products become binary, ``a + (-1) b`` becomes ``a - b`` and ``a b^-1``
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from derive.kernel import terms as T
@@ -62,149 +63,120 @@ class Deep:
     def __init__(self, symbols: Symbols) -> None:
         self.symbols = symbols
         self._memo: dict[Term, Node] = {}
+        self._entries: dict[tuple[Any, ...], Node] = {}
 
     def __call__(self, t: Term) -> Node:
         found = self._memo.get(t)
         if found is None:
-            found = self._memo[t] = self._formula(t) if T.is_formula(t) else self._term(t)
+            found = self._memo[t] = self._translated(t)
         return found
 
-    # ------------------------------------------------------------------ terms
-
-    def _term(self, t: Term) -> Node:
+    def _translated(self, t: Term) -> Node:
         match t.op:
-            case "num":
-                return node("Num", t.data.numerator, t.data.denominator)
             case "var" if t.data[2]:
                 return node("Val", node("HFree", self.symbols.of(t), True))
             case "var":
                 size = self(t.children[0]) if t.children else ZERO
                 return node("Free", self.symbols.of(t), KINDS[t.data[1]], size)
+            case "diff":
+                return self._differentiable(t)
+            case _:
+                return self._operation(t.op, t.data, [*map(self, t.children)])
+
+    def entry(self, op: str, data: Any, parts: Sequence[Node]) -> Node:
+        """The term that a log lists as this operation on others, where it is no variable and says
+        nothing of differentiability."""
+        if type(data) is list:
+            data = tuple([tuple(d) if type(d) is list else d for d in data])
+        key = (op, data, *map(id, parts))
+        found = self._entries.get(key)
+        if found is None:
+            if op == "num":
+                data = T.read_number(data)
+            elif op == "app":
+                data = Head(*data)
+            found = self._entries[key] = self._operation(op, data, parts)
+        return found
+
+    def _operation(self, op: str, data: Any, parts: Sequence[Node]) -> Node:
+        if op in T.FORMULA_OPS:
+            return self._formula(op, data, parts)
+        return self._term(op, data, parts)
+
+    # ------------------------------------------------------------------ terms
+
+    def _term(self, op: str, data: Any, parts: Sequence[Node]) -> Node:
+        match op:
+            case "num":
+                return node("Num", data.numerator, data.denominator)
             case "bound":
-                return node("Bound", t.data)
+                return node("Bound", data)
             case "add":
-                return self._sum(t)
+                return _chain("Add", parts) if parts else ZERO
+            case "mul" if parts[0] is _MINUS_ONE and len(parts) > 1:
+                return node("Opp", _chain("Mul", parts[1:]))
             case "mul":
-                return self._product(t)
+                return _chain("Mul", parts)
             case "pow":
-                return self._power(t)
+                return _power(parts[0], data)
             case "fn":
-                return self._function(t)
+                return _function(data, parts)
             case "delta":
-                return node("Delta", *map(self, t.children))
+                return node("Delta", *parts)
             case "sum":
-                return node("TSum", *map(self, t.children))
+                return node("TSum", *parts)
             case "prod":
-                return node("TProd", *map(self, t.children))
+                return node("TProd", *parts)
             case "E":
-                return node("Exp_", self(t.children[0]))
+                return node("Exp_", parts[0])
             case "det":
-                size, entries = map(self, t.children)
+                size, entries = parts
                 return node("TDet", size, node("Lam", node("Lam", entries)))
             case "app":
-                return node("Val", self._application(t.data, t.children))
+                return node("Val", self._application(data, parts))
             case _:
-                raise Unsupported(f"there is no {t.op!r} on the Coq side")
+                raise Unsupported(f"there is no {op!r} on the Coq side")
 
-    def _sum(self, t: Term) -> Node:
-        first, *rest = t.children
-        out = self(first)
-        for c in rest:
-            out = node("Add", out, self(c))
-        return out if rest or t.children else ZERO
-
-    def _product(self, t: Term) -> Node:
-        first, *rest = t.children
-        if rest and first.op == "num" and first.data == -1:
-            return node("Opp", self._factors(rest))
-        return self._factors(t.children)
-
-    def _factors(self, children: Any) -> Node:
-        first, *rest = children
-        out = self(first)
-        for c in rest:
-            out = node("Mul", out, self(c))
-        return out
-
-    def _power(self, t: Term) -> Node:
-        base, e = self(t.children[0]), t.data
-        if e == -1:
-            return node("Inv", base)
-        return node("Pow", node("Inv", base), -e) if e < 0 else node("Pow", base, e)
-
-    def _function(self, t: Term) -> Node:
-        args = list(map(self, t.children))
-        match t.data:
-            case "pi":
-                return node("Pi")
-            case "max" | "min":
-                out = args[0]
-                for a in args[1:]:
-                    out = node("Max" if t.data == "max" else "Min", out, a)
-                return out
-            case "rpow":
-                return node("RPow", *args)
-            case "mod":
-                a, n = args
-                whole = node("Fn", FUNCTIONS["floor"], node("Mul", a, node("Inv", n)))
-                return node("Add", a, node("Opp", node("Mul", n, whole)))
-            case name:
-                return node("Fn", FUNCTIONS[name], args[0])
-
-    def _application(self, head: Head, children: tuple[Term, ...]) -> Node:
+    def _application(self, head: Head, parts: Sequence[Node]) -> Node:
         if isinstance(head.head, int):
             out: Node = node("HBound", head.head)
         else:
             out = node("HFree", self.symbols.of(head), head.random)
-        for c in children[: head.scalars]:
-            out = node("Ap", out, self(c))
+        for p in parts[: head.scalars]:
+            out = node("Ap", out, p)
         at = head.scalars
         for arity in head.arities:
             if arity != 1:
                 raise Unsupported("a function of matrices")
-            out = node("ApV", out, self(children[at]), self(children[at + 1]))
+            out = node("ApV", out, parts[at], parts[at + 1])
             at += 2
         return out
 
     # ------------------------------------------------------------------ formulas
 
-    def _formula(self, t: Term) -> Node:
-        match t.op:
+    def _formula(self, op: str, data: Any, parts: Sequence[Node]) -> Node:
+        match op:
             case "eq" | "le" | "lt":
-                return node(_RELATIONS[t.op], *map(self, t.children))
+                return node(_RELATIONS[op], *parts)
             case "isint":
-                return node("FInt", self(t.children[0]))
+                return node("FInt", parts[0])
             case "and" | "or":
-                return self._parts(t)
+                return _connected(op, parts)
             case "not":
-                return node("FNot", self(t.children[0]))
+                return node("FNot", parts[0])
             case "imp":
-                return node("FImp", *map(self, t.children))
+                return node("FImp", *parts)
             case "forall" | "exists":
-                op = "FAll" if t.op == "forall" else "FEx"
-                sort, arity = t.data
-                size = self(t.children[0]) if sort == "fin" else ZERO
+                sort, arity = data
+                size = parts[0] if sort == "fin" else ZERO
                 kind = node("QTen", arity) if sort == "tensor" else node("QNum", KINDS[sort])
-                return node(op, kind, size, self(t.children[-1]))
+                return node("FAll" if op == "forall" else "FEx", kind, size, parts[-1])
+            case "grad" if 1 <= data <= 4:
+                return node(f"FGrad{data}", *parts)
             case "grad":
-                return self._gradient(t)
-            case "diff":
-                return self._differentiable(t)
+                raise Unsupported(f"a gradient by a tensor with {data} indices")
             case _:
-                raise Unsupported(f"there is no {t.op!r} on the Coq side")
-
-    def _parts(self, t: Term) -> Node:
-        if not t.children:
-            return node("FTrue" if t.op == "and" else "FFalse")
-        *init, out = map(self, t.children)
-        for p in reversed(init):
-            out = node("FAnd" if t.op == "and" else "FOr", p, out)
-        return out
-
-    def _gradient(self, t: Term) -> Node:
-        if not 1 <= t.data <= 4:
-            raise Unsupported(f"a gradient by a tensor with {t.data} indices")
-        return node(f"FGrad{t.data}", *map(self, t.children))
+                raise Unsupported(f"there is no {op!r} on the Coq side")
 
     def _differentiable(self, t: Term) -> Node:
         """The function has the derivative symbol as its gradient in that vector."""
@@ -226,13 +198,56 @@ def slope(f: Head) -> Head:
 
 
 _RELATIONS: Final = {"eq": "FEq", "le": "FLe", "lt": "FLt"}
+_MINUS_ONE: Final = node("Num", -1, 1)
+
+
+def _chain(op: str, parts: Sequence[Node]) -> Node:
+    """The parts with a binary operation between them, from the left."""
+    out = parts[0]
+    for p in parts[1:]:
+        out = node(op, out, p)
+    return out
+
+
+def _power(base: Node, e: int) -> Node:
+    if e == -1:
+        return node("Inv", base)
+    return node("Pow", node("Inv", base), -e) if e < 0 else node("Pow", base, e)
+
+
+def _function(name: str, args: Sequence[Node]) -> Node:
+    match name:
+        case "pi":
+            return node("Pi")
+        case "max":
+            return _chain("Max", args)
+        case "min":
+            return _chain("Min", args)
+        case "rpow":
+            return node("RPow", *args)
+        case "mod":
+            a, n = args
+            whole = node("Fn", FUNCTIONS["floor"], node("Mul", a, node("Inv", n)))
+            return node("Add", a, node("Opp", node("Mul", n, whole)))
+        case _:
+            return node("Fn", FUNCTIONS[name], args[0])
+
+
+def _connected(op: str, parts: Sequence[Node]) -> Node:
+    if not parts:
+        return node("FTrue" if op == "and" else "FFalse")
+    *init, out = parts
+    for p in reversed(init):
+        out = node("FAnd" if op == "and" else "FOr", p, out)
+    return out
 
 
 def value(deep: Deep, v: Term | Lam) -> tuple[int, Node]:
     """A value of a quantified variable: (0, number) or (1, tensor)."""
-    if isinstance(v, Term):
-        return 0, deep(v)
-    out = deep(v.body)
-    for _ in range(v.arity):
-        out = node("Lam", out)
-    return 1, out
+    return (0, deep(v)) if isinstance(v, Term) else (1, tensor(deep(v.body), v.arity))
+
+
+def tensor(body: Node, arity: int) -> Node:
+    for _ in range(arity):
+        body = node("Lam", body)
+    return body

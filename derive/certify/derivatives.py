@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from derive.certify.deep import slope
+from derive.certify.reading import Terms
 from derive.kernel import terms as T
 from derive.kernel.terms import Head, Lam, Term
 
@@ -38,7 +39,7 @@ def premise(f: Head) -> Term:
 class Explained:
     """The steps and roots of a log, with the premise instead of the rule where it says enough."""
 
-    def __init__(self, terms: list[Term], steps: Sequence[Any], roots: Sequence[int]) -> None:
+    def __init__(self, terms: Terms, steps: Sequence[Any], roots: Sequence[int]) -> None:
         self.terms = terms
         self.steps: list[Any] = []
         #: for each step the premises of above that it rests on
@@ -106,7 +107,7 @@ def _of_one_vector(conclusion: Term) -> bool:
     return f.arities == (1,) and length.op == "var" and length.data[1] == "dim"
 
 
-def explained(terms: list[Term], steps: Sequence[Any], roots: Sequence[int]) -> tuple[Any, Any]:
+def explained(terms: Terms, steps: Sequence[Any], roots: Sequence[int]) -> tuple[Any, Any]:
     """Steps and roots without the rule, for functions of one vector; terms that they need are added
     to the others."""
     if all(step["rule"] != _RULE for step in steps):

@@ -6,12 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from derive.certify.deep import KINDS, ZERO, Deep, Node, Symbols, Unsupported, node, slope, value
+from derive.certify.deep import (
+    KINDS,
+    ZERO,
+    Deep,
+    Node,
+    Symbols,
+    Unsupported,
+    node,
+    slope,
+    tensor,
+    value,
+)  # fmt: skip
 from derive.certify.derivatives import explained
 from derive.certify.packed import END, Part, Writer
+from derive.certify.reading import Terms
 from derive.kernel import terms as T
-from derive.kernel.log import read_argument, read_terms
-from derive.kernel.rules import Item
+from derive.kernel.log import read_argument
 from derive.kernel.terms import Head, Lam, Term
 
 _RULES: Final = (
@@ -149,15 +160,15 @@ class Log:
     """One proof log of the kernel, step by step."""
 
     def __init__(self, log: Any, deep: Deep | None = None) -> None:
-        self.terms = read_terms(log["terms"])
+        self.deep = Deep(Symbols()) if deep is None else deep
+        self.symbols = self.deep.symbols
+        self.terms = Terms(log["terms"], self.deep)
         self.steps, self._root_steps = explained(self.terms, log["steps"], log["roots"])
         self.roots = [self._conclusion(r) for r in self._root_steps]
         self.goal: Term = self.terms[log["goal"]]
         self.values = {
             read_argument(k, self.terms): read_argument(v, self.terms) for k, v in log["values"]
         }
-        self.deep = Deep(Symbols()) if deep is None else deep
-        self.symbols = self.deep.symbols
         self.kind = log["kind"]
         self.statement, *self.conditions = self._stated()
 
@@ -276,21 +287,20 @@ class Log:
         return at
 
     def _step(self, w: Writer, step: Any) -> None:
-        rule, premises = step["rule"], step["premises"]
-        args = [read_argument(a, self.terms) for a in step["args"]]
-        conclusion = self.terms[step["conclusion"]]
-        w.step(*_Arguments(self, w, premises, args, conclusion, rule).parts())
+        w.step(*_Arguments(self, w, step).parts())
 
 
 class _Arguments:
     """What stands behind the code of a step."""
 
-    def __init__(
-        self, log: Log, w: Writer, premises: list[int], args: list[Any], conclusion: Term, rule: str
-    ) -> None:
-        self.log, self.w, self.premises, self.args = log, w, premises, args
-        self.conclusion, self.rule = conclusion, rule
-        self.form = rule
+    def __init__(self, log: Log, w: Writer, step: Any) -> None:
+        self.log, self.w, self.terms = log, w, log.terms
+        self.premises: list[int] = step["premises"]
+        #: as the log has them
+        self.args: list[Any] = step["args"]
+        self.conclusion: int = step["conclusion"]
+        self.rule: str = step["rule"]
+        self.form = self.rule
 
     def parts(self) -> tuple[int, list[Part]]:
         """The code of the step, and what stands behind it."""
@@ -314,33 +324,47 @@ class _Arguments:
             raise ValueError(f"the rule {self.rule!r} takes {count} arguments")
         return self.args
 
-    def _value(self, v: Term | Lam) -> list[Part]:
-        return list(value(self.log.deep, v))
+    def _only(self) -> Node:
+        return self._node(*self._exactly(1))
 
-    def _part_of(self, k: int) -> int:
-        return len(self.log._conclusion(self.premises[k]).children)
+    def _node(self, argument: Any) -> Node:
+        return self.terms.node(argument["term"])
+
+    def _read(self, argument: Any) -> Any:
+        return read_argument(argument, self.terms)
+
+    def _value(self, argument: Any) -> list[Part]:
+        if "term" in argument:
+            return [0, self._node(argument)]
+        return [1, tensor(self.terms.node(argument["body"]), argument["arity"])]
+
+    def _name(self, x: Term | Head) -> int:
+        return self.log.name(self.w, _free(self.log.deep, x))
+
+    def _parts_of(self, theorem: int) -> int:
+        return self.terms.parts(self.log.steps[theorem]["conclusion"])
 
     # -- rules, by name
 
     def _assume(self) -> list[Part]:
-        return [self.log.deep(self._exactly(1)[0])]
+        return [self._only()]
 
     def _conj(self) -> list[Part]:
         return self._all()
 
     def _conjunct(self) -> list[Part]:
-        return [self._p(0), self._exactly(1)[0], self._part_of(0)]
+        return [self._p(0), self._exactly(1)[0], self._parts_of(self.premises[0])]
 
     def _discharge(self) -> list[Part]:
-        return [self._p(0), self.log.deep(self._exactly(1)[0])]
+        return [self._p(0), self._only()]
 
     def _modus_ponens(self) -> list[Part]:
         return [self._p(0), self._p(1)]
 
     def _generalise(self) -> list[Part]:
-        (x,) = self._exactly(1)
+        (x,) = map(self._read, self._exactly(1))
         self.form = "close"
-        return [self._p(0), 1, self.log.name(self.w, _free(self.log.deep, x))]
+        return [self._p(0), 1, self._name(x)]
 
     def _generalise_tensor(self) -> list[Part]:
         name, arity = self.args
@@ -353,40 +377,40 @@ class _Arguments:
 
     def _witness(self) -> list[Part]:
         goal, v = self.args
-        return [self._p(0), *self._all(1), self.log.deep(goal), *self._value(v)]
+        return [self._p(0), *self._all(1), self._node(goal), *self._value(v)]
 
     def _choose(self) -> list[Part]:
-        (x,) = self._exactly(1)
+        (x,) = map(self._read, self._exactly(1))
         if isinstance(x, str):
             x = Head(x, self.log._conclusion(self.premises[0]).data[1])
-        return [self._p(0), self._p(1), self.log.name(self.w, _free(self.log.deep, x))]
+        return [self._p(0), self._p(1), self._name(x)]
 
     def _cases(self) -> list[Part]:
         return [self._p(0), *self._all(1)]
 
     def _disjunct(self) -> list[Part]:
         goal, i = self.args
-        return [self._p(0), self.log.deep(goal), i, len(goal.children)]
+        return [self._p(0), self._node(goal), i, self.terms.parts(goal["term"])]
 
     def _excluded_middle(self) -> list[Part]:
-        return [self.log.deep(self._exactly(1)[0])]
+        return [self._only()]
 
     def _contradiction(self) -> list[Part]:
-        return [self._p(0), self._p(1), self.log.deep(self._exactly(1)[0])]
+        return [self._p(0), self._p(1), self._only()]
 
     def _deny(self) -> list[Part]:
-        return [self._p(0), self.log.deep(self._exactly(1)[0])]
+        return [self._p(0), self._only()]
 
     def _not_implies(self) -> list[Part]:
         return [self._p(0), self._p(1)]
 
     def _not_forall(self) -> list[Part]:
         goal, v = self.args
-        return [self._p(0), *self._all(1), self.log.deep(goal), *self._value(v)]
+        return [self._p(0), *self._all(1), self._node(goal), *self._value(v)]
 
     def _not_conj(self) -> list[Part]:
         goal, i = self.args
-        return [self._p(0), self.log.deep(goal), i, len(goal.children[0].children)]
+        return [self._p(0), self._node(goal), i, len(self._read(goal).children[0].children)]
 
     def _induction(self) -> list[Part]:
         return [self._p(0), self._p(1)]
@@ -395,37 +419,38 @@ class _Arguments:
         name, *args = self.args
         if name not in _AXIOMS:
             raise Unsupported(f"the axiom {name!r} is not proved in Coq")
-        return [_AXIOMS.index(name), len(args), *map(self.log.deep, args)]
+        return [_AXIOMS.index(name), len(args), *map(self._node, args)]
 
     def _linear_combination(self) -> list[Part]:
         goal, count, items = self.args
+        items = [i["item"] for i in items]
         if count == len(self.premises) and _plain(items):
             self.form = f"plain-{self.rule}"
-            cofactors = [self.log.deep(item.cofactor) for item in items]
-            return [*self._all(), self.log.deep(goal), len(items), *cofactors]
-        made = [n for item in items for n in self._item(item)]
-        return [*self._all(0, count), *self._all(count), self.log.deep(goal), len(items), *made]
+            cofactors = [self._node(cofactor) for _, cofactor, _ in items]
+            return [*self._all(), self._node(goal), len(items), *cofactors]
+        made = [n for item in items for n in self._item(*item)]
+        return [*self._all(0, count), *self._all(count), self._node(goal), len(items), *made]
 
     _order = _linear_combination
 
-    def _item(self, item: Item) -> list[Part]:
+    def _item(self, uses: Any, cofactor: Any, indices: Any) -> list[Part]:
         """The parts under the summed indices, which become bound."""
-        indices = item.indices
-        out: list[Part] = [len(item.uses)]
-        for number, values in item.uses:
+        symbols = tuple(map(self._read, indices))
+        out: list[Part] = [len(uses)]
+        for number, values in uses:
             out += [number, len(values)]
             for v in values:
-                out += self._value(_closed(v, indices))
-        out += [self.log.deep(T.abstract(item.cofactor, indices)), len(indices)]
-        for k, i in enumerate(indices):
-            out.append(self.log.deep(T.abstract(i.children[0], indices[:k])))
+                out += value(self.log.deep, _closed(self._read(v), symbols))
+        out += [self.log.deep(T.abstract(self._read(cofactor), symbols)), len(symbols)]
+        for k, i in enumerate(symbols):
+            out.append(self.log.deep(T.abstract(i.children[0], symbols[:k])))
         return out
 
     def _antisymmetry(self) -> list[Part]:
         return [self._p(0), self._p(1)]
 
     def _dichotomy(self) -> list[Part]:
-        return [self.log.deep(a) for a in self._exactly(2)]
+        return [self._node(a) for a in self._exactly(2)]
 
     def _apart(self) -> list[Part]:
         return [self._p(0)]
@@ -437,59 +462,62 @@ class _Arguments:
         return [self._p(0), *self._all(1)]
 
     def _integer(self) -> list[Part]:
-        return [*self._all(), self.log.deep(self._exactly(1)[0])]
+        return [*self._all(), self._only()]
 
     def _leibniz(self) -> list[Part]:
-        hole, template = self.args
+        hole, template = map(self._read, self.args)
         return [self._p(0), self._p(1), self.log.deep(T.abstract(template, (hole,)))]
 
     def _extensionality(self) -> list[Part]:
-        left, right = self.conclusion.children
-        return [self._p(0), self.log.deep(left), self.log.deep(right)]
+        _, left, right = self.terms.node(self.conclusion)
+        return [self._p(0), left, right]
 
     def _unroll(self) -> list[Part]:
         op, size, body = self.args
-        return [*self._all(), int(op == "prod"), self.log.deep(size), self.log.deep(body)]
+        return [*self._all(), int(op == "prod"), self._node(size), self._node(body)]
 
     def _block_sum(self) -> list[Part]:
-        return [*self._all(), *map(self.log.deep, self.args)]
+        return [*self._all(), *map(self._node, self.args)]
 
     def _block_forall(self) -> list[Part]:
         goal, columns = self.args
-        return [*self._all(), self.log.deep(goal), columns]
+        return [*self._all(), self._node(goal), columns]
 
     def _finite_forall(self) -> list[Part]:
-        return [*self._all(), self.log.deep(self._exactly(1)[0])]
+        return [*self._all(), self._only()]
 
     def _decide(self) -> list[Part]:
-        return [*self._all(), self.log.deep(self._exactly(1)[0])]
+        return [*self._all(), self._only()]
 
     def _derivative(self) -> list[Part]:
-        dims, function, point = self.args
-        goal = T.grad(dims, function, point, self.conclusion.children[-1])
-        return [*self._all(), self.log.deep(goal)]
+        dims, *others = self.args
+        partials = self.terms.node(self.conclusion)[-1]
+        return [*self._all(), self._gradient([*map(self._node, [*dims, *others]), partials])]
 
     def _gradient_value(self) -> list[Part]:
-        *rest, _ = self.log._conclusion(self.premises[0]).children
-        return self._about_gradient([*rest, self.args[0]])
+        return self._about_gradient(-1)
 
     def _gradient_function(self) -> list[Part]:
-        *dims, _, point, values = self.log._conclusion(self.premises[0]).children
-        return self._about_gradient([*dims, self.args[0], point, values])
+        return self._about_gradient(-3)
 
-    def _about_gradient(self, parts: Sequence[Term]) -> list[Part]:
-        goal = T.grad(parts[:-3], *parts[-3:])
-        return [self._p(0), self._p(1), self.log.deep(goal)]
+    def _about_gradient(self, place: int) -> list[Part]:
+        """The gradient of the first premise with the argument in this place."""
+        _, *parts = self.terms.node(self.log.steps[self.premises[0]]["conclusion"])
+        parts[place] = self._node(self.args[0])
+        return [self._p(0), self._p(1), self._gradient(parts)]
+
+    def _gradient(self, parts: Sequence[Node]) -> Node:
+        return self.log.deep.entry("grad", len(parts) - 3, parts)
 
     def _gradient_unique(self) -> list[Part]:
         return [self._p(0), self._p(1)]
 
 
-def _plain(items: Sequence[Item]) -> bool:
+def _plain(items: Sequence[Any]) -> bool:
     """Whether the items use the premises in their order, each once and as it is."""
     return all(
-        not item.indices and len(item.uses) == 1 and item.uses[0] == (k, ())
-        for k, item in enumerate(items)
+        not indices and len(uses) == 1 and uses[0] == [k, []]
+        for k, (uses, _, indices) in enumerate(items)
     )
 
 

@@ -54,6 +54,20 @@ class Streams:
         self.numbers: list[bytes] = []
 
 
+class Large:
+    """A term or formula that is worth a mark where a log needs it again: what it is made of, in
+    turn, and how it stands in the log that counted its uses."""
+
+    __slots__ = ("again", "log", "marked", "parts", "place", "uses")
+
+    def __init__(self, n: Node, parts: list[bytes | Large]) -> None:
+        formula = is_formula(n)
+        self.parts = parts
+        self.again, self.marked = number(_AGAIN[formula]), number(_MARKED[formula])
+        self.log = self.place = -1
+        self.uses = 0
+
+
 def characters(*contents: bytes) -> str:
     """The bytes deflated, with codes for each of the contents, as digits of base 94, the least
     significant byte and the least significant digit first."""
@@ -90,6 +104,11 @@ def numbers(parts: Iterable[int]) -> bytes:
     return b"".join(map(number, parts))
 
 
+def _plain(p: bytes | Large) -> list[bytes]:
+    """All of it, without marks."""
+    return [p] if isinstance(p, bytes) else [b for part in p.parts for b in _plain(part)]
+
+
 class Writer:
     """The logs of one text. They share the list of their free symbols, which stands before them."""
 
@@ -97,13 +116,13 @@ class Writer:
         self.symbols = symbols
         self.theorems = 0
         self.logs = 0
-        self._steps: list[tuple[int, Sequence[Part]]] = []
+        self._parts: list[Part] = []
         self._written = Streams()
         self._atoms: dict[int, int] = {}
         self._head = Streams()
-        #: of small nodes the bytes; of large ones what they are made of, in turn
-        self._small: dict[int, bytes | None] = {}
-        self._large: dict[int, list[bytes | Node]] = {}
+        self._made: dict[int, bytes | Large] = {}
+        #: how many are marked in this log
+        self._marks = 0
 
     # ------------------------------------------------------------------ steps
 
@@ -112,34 +131,32 @@ class Writer:
 
     def step(self, code: int, parts: Sequence[Part]) -> int:
         """Add a step, and give the number of its theorem."""
-        self._steps.append((code, parts))
+        self._parts.append(code)
+        self._parts += parts
         self.theorems += 1
         return self.theorems - 1
 
     def end(self) -> None:
         """End a log: what follows are the theorems of another."""
-        uses: dict[int, int] = {}
-        for _, parts in self._steps:
-            for p in parts:
-                if type(p) is tuple and self._bytes(p) is None:
-                    self._count(p, uses)
-        places: dict[int, int] = {}
-        numbers_ = self._written.numbers
-        for code, parts in self._steps:
-            numbers_.append(number(code))
-            for p in parts:
-                if type(p) is tuple:
-                    self._put(p, uses, places)
-                else:
-                    numbers_.append(number(p))
-        numbers_.append(number(END))
-        self._steps = []
+        self._marks = 0
+        for n in self._parts:
+            if type(n) is tuple:
+                made = self._of(n)
+                if type(made) is Large:
+                    self._count(made)
+        for p in self._parts:
+            if type(p) is tuple:
+                self._put(self._of(p))
+            else:
+                self._written.numbers.append(number(p))
+        self._written.numbers.append(number(END))
+        self._parts = []
         self.theorems = 0
         self.logs += 1
 
     def drop(self) -> None:
         """Forget the steps of the log that is being written."""
-        self._steps = []
+        self._parts = []
 
     def text(self) -> str:
         """How many numbers there are, the numbers, and the terms."""
@@ -158,7 +175,7 @@ class Writer:
             place = self._atoms[x] = len(self._atoms)
             self._head.numbers += map(number, described)
             if described == [KINDS["fin"]]:
-                self._put(size, {}, {}, self._head)
+                self._head.terms += _plain(self._of(size))
         return place
 
     def _described(self, s: Term | Head, size: Node) -> list[int]:
@@ -168,71 +185,58 @@ class Writer:
         if s.data[2]:
             return [7, 0]
         if s.children:
-            self._bytes(size)  # so that its own symbols stand before it
+            self._of(size)  # so that its own symbols stand before it
         return [KINDS[s.data[1]]]
 
     # ------------------------------------------------------------------ terms and formulas
 
-    def _count(self, n: Node, uses: dict[int, int]) -> None:
-        """How often the large node, and those in it, are used."""
-        k = uses[id(n)] = uses.get(id(n), 0) + 1
-        if k == 1:
-            for p in self._large[id(n)]:
-                if type(p) is tuple:
-                    self._count(p, uses)
-
-    def _put(
-        self, n: Node, uses: dict[int, int], places: dict[int, int], out: Streams | None = None
-    ) -> None:
-        out = out or self._written
-        small = self._bytes(n)
-        if small is None:
-            self._put_large(n, uses, places, out)
-        else:
-            out.terms.append(small)
-
-    def _put_large(
-        self, n: Node, uses: dict[int, int], places: dict[int, int], out: Streams
-    ) -> None:
-        place = places.get(id(n))
-        if place is not None:
-            out.terms.append(number(_AGAIN[is_formula(n)]))
-            out.numbers.append(number(len(places) - 1 - place))
+    def _count(self, large: Large) -> None:
+        """How often this log uses it, and those in it."""
+        if large.log == self.logs:
+            large.uses += 1
             return
-        marked = uses.get(id(n), 0) > 1
-        if marked:
-            out.terms.append(number(_MARKED[is_formula(n)]))
-        for p in self._large[id(n)]:
-            if isinstance(p, bytes):
-                out.terms.append(p)
-            else:
-                self._put_large(p, uses, places, out)
-        if marked:
-            places[id(n)] = len(places)
+        large.log, large.uses, large.place = self.logs, 1, -1
+        for p in large.parts:
+            if type(p) is Large:
+                self._count(p)
 
-    def _bytes(self, n: Node) -> bytes | None:
-        """A term or formula if it is small."""
-        try:
-            return self._small[id(n)]
-        except KeyError:
-            pass
-        begin, parts = self._parts(n)
-        made: list[bytes | Node] = [numbers(begin)]
+    def _put(self, p: bytes | Large) -> None:
+        out = self._written
+        if isinstance(p, bytes):
+            out.terms.append(p)
+            return
+        if p.place >= 0:
+            out.terms.append(p.again)
+            out.numbers.append(number(self._marks - 1 - p.place))
+            return
+        marked = p.uses > 1
+        if marked:
+            out.terms.append(p.marked)
+        for part in p.parts:
+            self._put(part)
+        if marked:
+            p.place = self._marks
+            self._marks += 1
+
+    def _of(self, n: Node) -> bytes | Large:
+        """The bytes of a term or formula if it is small."""
+        found = self._made.get(id(n))
+        if found is not None:
+            return found
+        begin, parts = self._taken_apart(n)
+        made: list[bytes | Large] = [numbers(begin)]
         for p in parts:
-            small = self._bytes(p)
-            last = made[-1]
-            if small is not None and type(last) is bytes:
-                made[-1] = last + small
+            part, last = self._of(p), made[-1]
+            if type(part) is bytes and type(last) is bytes:
+                made[-1] = last + part
             else:
-                made.append(p if small is None else small)
+                made.append(part)
         first, *more = made
-        whole = first if type(first) is bytes and len(first) < LARGE and not more else None
-        if whole is None:
-            self._large[id(n)] = made
-        self._small[id(n)] = whole
+        small = type(first) is bytes and len(first) < LARGE and not more
+        whole = self._made[id(n)] = first if small else Large(n, made)
         return whole
 
-    def _parts(self, n: Node) -> tuple[list[int], list[Node]]:
+    def _taken_apart(self, n: Node) -> tuple[list[int], list[Node]]:
         """The operation and its numbers, and the terms and formulas behind them."""
         op, *data = n
         match op:

@@ -75,6 +75,7 @@ def build(claims: Iterable[tuple[str, str, Iterable[Any]]]) -> Project:
     try:
         return _built(claims)
     finally:
+        gc.freeze()
         if collecting:
             gc.enable()
 
@@ -133,7 +134,7 @@ def _fill(c: Certificate, log: Log, shared: Shared, writer: Writer) -> None:
     (c.statement, *defined), needed = shared.printed(log)
     c.defined = defined[0] if len(defined) == 1 else " /\\\n ".join(f"({p})" for p in defined)
     c.premises = tuple(needed)
-    c.means = _has_means(log)
+    c.means = log.terms.has("E")
     c.number = writer.logs
     try:
         log.encode(writer)
@@ -141,10 +142,6 @@ def _fill(c: Certificate, log: Log, shared: Shared, writer: Writer) -> None:
         c.reason = str(error)
         writer.drop()
     writer.end()
-
-
-def _has_means(log: Log) -> bool:
-    return any(t.op == "E" for t in log.terms)
 
 
 def _name(claim: str, kind: str, k: int, used: set[str]) -> str:

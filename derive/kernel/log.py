@@ -157,13 +157,17 @@ def read_terms(encoded: Json) -> list[Term]:
             raise KernelError(f"log: term {len(out)} is not [op, data, children]")
         if places and not 0 <= min(places) <= max(places) < len(out):
             raise KernelError(f"log: term {len(out)} refers to a later one")
-        children = tuple([out[k] for k in places])
-        kept = _kept_data(op, data)
-        if kept is _MALFORMED:
-            raise KernelError(f"log: there is no term {op!r} with data {data!r}")
-        known = T.interned(op, kept, children)
-        out.append(_build(op, data, children) if known is None else known)
+        out.append(read_node(op, data, tuple([out[k] for k in places])))
     return out
+
+
+def read_node(op: str, data: Json, children: tuple[Term, ...]) -> Term:
+    """The term that a log lists as this operation on terms that are read."""
+    kept = _kept_data(op, data)
+    if kept is _MALFORMED:
+        raise KernelError(f"log: there is no term {op!r} with data {data!r}")
+    known = T.interned(op, kept, children)
+    return _build(op, data, children) if known is None else known
 
 
 def _kept_data(op: str, data: Json) -> Any:
