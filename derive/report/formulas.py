@@ -68,9 +68,14 @@ def relation(latex: str) -> tuple[str, str, str, str] | None:
     """What a formula that is one relation between two terms binds, and its left side, its sign and
     its right side."""
     pieces = read(latex)
-    start = next((k for k, piece in enumerate(pieces) if not _binds(piece)), len(pieces))
+    start = prefix_length(pieces)
     found = single_relation(source_of(pieces[start:])) if pieces[start:] else None
     return None if found is None else (source_of(pieces[:start]), *found)
+
+
+def prefix_length(pieces: list[Piece]) -> int:
+    """How many pieces the formula begins with that bind something."""
+    return next((k for k, piece in enumerate(pieces) if not _binds(piece)), len(pieces))
 
 
 def _binds(piece: Piece) -> bool:

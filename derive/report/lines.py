@@ -1,8 +1,9 @@
 """The displayed formulas of a page, and how it stays within its weight.
 
 A formula that several claims share stands once; the others link to it, and the script puts it in
-their place.  If need be, the longest formulas are packed, above all those of derivations: they
-stand there as text, and the script puts them in place.
+their place.  If need be, formulas are packed, and the script puts them in place: first those of
+which a part stands elsewhere, to which they link, then the longest, above all those of derivations,
+which stand there as text.
 """
 
 from __future__ import annotations
@@ -13,22 +14,28 @@ import re
 import string
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from itertools import chain
 from typing import Final
 
 from derive import plain_math
 from derive.messages import say
 from derive.report import mathml
 from derive.report.memory import remembered
-from derive.report.told import Part, Words
+from derive.report.repeated import Place, Standing
+from derive.report.told import Formula, Part, Words
 
-BUDGET_BYTES: Final = 2_995_000
+BUDGET_BYTES: Final = 2_998_000
 """What a page may weigh."""
 
 _SHARED_BYTES: Final = 200
 """Markup that is as long as this stands once on the page."""
+
+_FAR_SHORTER: Final = 0.75
+_COMPRESSION: Final = 28
+_LONG_KEY: Final = "f9999"
 
 _PLACE: Final = re.compile("\x00(\\d+)\x00")
 _BRACED: Final = re.compile(r"\{[^{}]{1,12}\}")
@@ -39,13 +46,14 @@ _BRACED: Final = re.compile(r"\{[^{}]{1,12}\}")
 class Line:
     """A formula in lines of its own: its markup, and how it stands there when it is packed.
 
-    `latex` is the whole formula, of which `parts` are shown; `name` says where it stands.  What is
-    `listed` is the formula of a row, which the style sheet knows by its place.
+    `latex` is the whole formula, of which `parts` are shown; `name` is what it is called in its
+    claim.  What is `listed` is the formula of a row, which the style sheet knows by its place.
     """
 
     latex: str
     parts: tuple[Part, ...]
     name: str
+    claim: str
     indented: bool
     markup: str
     wide: bool
@@ -53,17 +61,30 @@ class Line:
     listed: bool
 
     def shown(self, key: str = "") -> str:
-        """It scrolls sideways if need be, also by keyboard."""
-        reached = f" tabindex=0 role=group aria-label={say('formula')}" if self.wide else ""
-        return f"{self._start('w' if self.wide else '', key, reached)}{self.markup}"
+        return self._formula(self.markup, key, wide=self.wide)
 
     def link(self, original: Line, key: str) -> str:
         """Where the same formula stands."""
-        return f"{self._start('g')}<a href=#{key}>{original.name}</a>"
+        where = say("as in {what} of {claim}", what=original.name, claim=original.claim)
+        return f"{self._start('g')}<a href=#{key}>{escape(where)}</a>"
 
-    def _start(self, kind: str, key: str = "", more: str = "") -> str:
-        kinds = [*([] if self.listed else ["f"]), *([kind] if kind else [])]
-        classes = " ".join([*kinds, *(["i"] if self.indented else [])])
+    def reduced(self, parts: Sequence[Part | Link], key: str = "") -> str:
+        """With links in place of what stands elsewhere."""
+        markup, wide = _markup(parts)
+        return self._formula(markup, key, "z", wide=wide)
+
+    def saved_by(self, size: int) -> int:
+        """About how many bytes are saved if so many stand there, and the script gets the markup."""
+        return len(self.shown().encode()) - size - len(self.markup) // _COMPRESSION
+
+    def _formula(self, markup: str, key: str, *kinds: str, wide: bool) -> str:
+        """It scrolls sideways if need be, also by keyboard."""
+        reached = f" tabindex=0 role=group aria-label={say('formula')}" if wide else ""
+        return f"{self._start(*kinds, *(['w'] if wide else []), key=key, more=reached)}{markup}"
+
+    def _start(self, *kinds: str, key: str = "", more: str = "") -> str:
+        ends = ["i"] if self.indented else []
+        classes = " ".join([*([] if self.listed else ["f"]), *kinds, *ends])
         quoted = f"'{classes}'" if " " in classes else classes
         named = f" class={quoted}" if classes else ""
         return f"<p{named}{f' id={key}' if key else ''}{more}>"
@@ -73,16 +94,7 @@ class Line:
             escape(part.text) if isinstance(part, Words) else _as_text(part.latex)
             for part in self.parts
         )
-        return f"{self._start('z', key)}{text}"
-
-    def gain(self) -> int:
-        """About how many bytes are saved by packing it."""
-        compressed = len(self.markup) // 20
-        return len(self.shown().encode()) - len(self.packed().encode()) - compressed
-
-    def dispensable(self) -> float:
-        """The higher, the sooner it is packed: what is folded twice as soon as what is not."""
-        return self.gain() if self.folded else self.gain() / 2
+        return f"{self._start('z', key=key)}{text}"
 
 
 @remembered
@@ -92,26 +104,53 @@ def _as_text(latex: str) -> str:
     return escape(whole, quote=False)
 
 
+@dataclass(frozen=True)
+class Link:
+    """What is said in place of a part of a formula that stands under the key."""
+
+    text: str
+    key: str
+
+
 def line(
     latex: str,
     parts: Sequence[Part],
     *,
     name: str = "",
+    claim: str = "",
     indented: bool = False,
     folded: bool = False,
     listed: bool = False,
 ) -> Line:
-    found = [
-        (f"{escape(part.text)} ", False)
-        if isinstance(part, Words)
-        else mathml.displayed(part.latex)
-        for part in parts
-    ]
-    if len(found) > 1 and isinstance(parts[-1], Words):  # its relation goes with it
+    markup, wide = _markup(parts)
+    return Line(latex, tuple(parts), name, claim, indented, markup, wide, folded, listed)
+
+
+def _markup(parts: Sequence[Part | Link]) -> tuple[str, bool]:
+    """The markup of a line, and whether a part of it is not narrow."""
+    found = [_part(part) for part in parts]
+    if len(found) > 1 and not isinstance(parts[-1], Formula):  # its relation goes with it
         found[-2:] = [(f"<i>{found[-2][0]} {found[-1][0]}</i>", found[-2][1])]
-    markup = mathml.shortened("".join(text for text, _ in found))
-    wide = any(wide for _, wide in found)
-    return Line(latex, tuple(parts), name, indented, markup, wide, folded, listed)
+    return mathml.shortened("".join(text for text, _ in found)), any(wide for _, wide in found)
+
+
+def _part(part: Part | Link) -> tuple[str, bool]:
+    match part:
+        case Formula():
+            return mathml.displayed(part.latex)
+        case Words():
+            return f"{escape(part.text)} ", False
+        case Link():
+            return f"<a href=#{part.key}>{escape(part.text)}</a> ", False
+
+
+@dataclass(frozen=True)
+class _Packing:
+    """A line told in fewer bytes: in these parts, some of them links, or without parts as text."""
+
+    line: int
+    gain: int
+    parts: tuple[Part | Place, ...] = ()
 
 
 @dataclass
@@ -129,23 +168,68 @@ class Lines:
         return _PLACE.sub(lambda found: self._all[int(found[1])].shown(), text)
 
     def fill_within_budget(self, head: str, tail: str, varying: int = 0) -> str:
-        """The page with as few lines packed as keep it within its budget, the longest first.
+        """The page with as few lines packed as keep it within its budget.
 
         So many bytes of it are not counted, since they may be others in the next run.
         """
         shared = self._shared()
-        order = sorted(
-            (k for k in range(len(self._all)) if k not in shared),
-            key=lambda k: (-self._all[k].dispensable(), k),
-        )
-        count = 0
-        page = self._with_packed(head, tail, shared, frozenset())
-        while (excess := len(page.encode()) - varying - BUDGET_BYTES) > 0 and count < len(order):
-            while excess > 0 and count < len(order):
-                excess -= self._all[order[count]].gain()
-                count += 1
-            page = self._with_packed(head, tail, shared, frozenset(order[:count]))
+        packings = self._packings(shared)
+        packed: dict[int, _Packing] = {}
+        page = self._with_packed(head, tail, shared, packed)
+        while packings and (excess := len(page.encode()) - varying - BUDGET_BYTES) > 0:
+            while packings and excess > 0:
+                packing = packings.pop()
+                packed[packing.line] = packing
+                excess -= packing.gain
+            page = self._with_packed(head, tail, shared, packed)
         return page
+
+    def _packings(self, shared: dict[int, int]) -> list[_Packing]:
+        """All that can be done about the weight of the page, the last first."""
+        lines = [k for k in range(len(self._all)) if k not in shared]
+        links = {p.line: p for p in self._reductions(lines)}
+        texts = [self._text(k, links[k].gain if k in links else 0) for k in lines]
+        shown = Counter([*lines, *shared.values()])
+
+        def urgency(packing: _Packing) -> tuple[float, int]:
+            """What is folded is packed twice as soon as what is not, and what one line shows
+            twice as soon as what two show.
+            """
+            weight = shown[packing.line] * (1 if self._all[packing.line].folded else 2)
+            return packing.gain / weight, -packing.line
+
+        return [*sorted(texts, key=urgency), *sorted(links.values(), key=urgency)]
+
+    def _reductions(self, lines: list[int]) -> Iterator[_Packing]:
+        """The lines of which so much stands elsewhere that links are far shorter."""
+        standing = Standing()
+        for k in lines:
+            each = self._all[k]
+            if len(each.markup) < _SHARED_BYTES:
+                continue
+            parts = tuple(chain.from_iterable(standing.without_repetition(p) for p in each.parts))
+            standing.add(k, each.latex)
+            if any(isinstance(part, Place) for part in parts):
+                size = len(each.reduced(self._with_links(k, parts, {})).encode())
+                if size < _FAR_SHORTER * len(each.shown().encode()):
+                    yield _Packing(k, each.saved_by(size), parts)
+
+    def _text(self, k: int, saved: int) -> _Packing:
+        size = len(self._all[k].packed().encode())
+        return _Packing(k, self._all[k].saved_by(size) - saved)
+
+    def _with_links(
+        self, k: int, parts: Sequence[Part | Place], keys: Mapping[int, str]
+    ) -> list[Part | Link]:
+        return [self._link(k, p, keys) if isinstance(p, Place) else p for p in parts]
+
+    def _link(self, k: int, place: Place, keys: Mapping[int, str]) -> Link:
+        """The link from a line; that it leads to another claim is told."""
+        original = self._all[place.line]
+        text = place.named(original.name)
+        if original.claim != self._all[k].claim:
+            text = say("{what} of {claim}", what=text, claim=original.claim)
+        return Link(text, keys.get(place.line, _LONG_KEY))
 
     def _shared(self) -> dict[int, int]:
         """For every line that stands elsewhere already, where that is."""
@@ -159,23 +243,32 @@ class Lines:
         return shared
 
     def _with_packed(
-        self, head: str, tail: str, shared: dict[int, int], packed: frozenset[int]
+        self, head: str, tail: str, shared: dict[int, int], packed: dict[int, _Packing]
     ) -> str:
-        keys = {place: f"f{n}" for n, place in enumerate(sorted(set(shared.values())))}
+        places = (part for packing in packed.values() for part in packing.parts)
+        targets = {place.line for place in places if isinstance(place, Place)}
+        keys = {k: f"f{n}" for n, k in enumerate(sorted(targets.union(shared.values())))}
 
-        def stands(place: int) -> str:
-            each, key = self._all[place], keys.get(place, "")
-            if place in shared:
-                return each.link(self._all[shared[place]], keys[shared[place]])
-            return each.packed(key) if place in packed else each.shown(key)
+        def stands(k: int) -> str:
+            each, key = self._all[k], keys.get(k, "")
+            if k in shared:
+                return each.link(self._all[shared[k]], keys[shared[k]])
+            if k not in packed:
+                return each.shown(key)
+            parts = packed[k].parts
+            return (
+                each.reduced(self._with_links(k, parts, keys), key) if parts else each.packed(key)
+            )
 
-        store = self._store([self._all[place].markup for place in sorted(packed)])
+        store = self._store([self._all[k].markup for k in sorted(packed)])
         filled = _PLACE.sub(lambda found: stands(int(found[1])), head)
         return "\n".join([filled, store, tail]) + "\n"
 
     def _store(self, markup: list[str]) -> str:
         """For the script: the LaTeX of all formulas in order, and the markup of packed lines."""
-        table = json.dumps([*_numbered([each.latex for each in self._all]), *_abridged(markup)])
+        table = json.dumps(
+            [*_numbered([each.latex for each in self._all]), *_abridged(markup)], ensure_ascii=False
+        )
         text = base64.b85encode(zlib.compress(table.encode(), 9)).decode()
         return f"<script type=text/plain id=packed>{text.translate(_IN_ORDER)}</script>"
 

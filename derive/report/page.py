@@ -253,8 +253,15 @@ class _Page:
         folded: bool = False,
         listed: bool = True,
     ) -> str:
-        where = say("as in {what} of {claim}", what=name, claim=_code(self._claim_code))
-        new = line(latex, parts, name=where, indented=indented, folded=folded, listed=listed)
+        new = line(
+            latex,
+            parts,
+            name=name,
+            claim=self._claim_code,
+            indented=indented,
+            folded=folded,
+            listed=listed,
+        )
         return self._lines.add(new)
 
 

@@ -173,7 +173,7 @@ def test_a_formula_that_claims_share_stands_once(tmp_path: Path) -> None:
     assert source.count(markup) == 1
     (key, named), *others = re.findall("<p class=g><a href=#(f[0-9]+)>([^\n]*)</a>", source)
     assert others == []
-    assert named == "as in hypothesis H1 of <code>one/first</code>"
+    assert named == "as in hypothesis H1 of one/first"
     assert source.count(f"id={key}") == 1
     assert f" id={key}>{markup}" in source or f" id={key} tabindex" in source
     assert unpacked(source)[0].count(wide) == 2  # both can be copied
@@ -218,6 +218,24 @@ def test_a_heavy_page_packs_its_longest_lines(
     lightest = page_of(samples.ALL, tmp_path)
     assert len(unpacked(lightest)[1]) == len(unpacked(lightest)[0])
     assert unpacked(lightest)[0] == unpacked(full)[0]
+
+
+def test_what_stands_elsewhere_is_linked_to_before_anything_is_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, right, new = (" + ".join(f"{x}_{{{k}}}" for k in range(40)) for x in "xyz")
+    mistake = MutationView("a mistake", rf"{left} = {right} \land {new} = {right}")
+    result = replace(MARKED, statement=rf"{left} = {right}", steps=(), mutations=(mistake,))
+    full = page_of([result], tmp_path)
+    monkeypatch.setattr(lines, "BUDGET_BYTES", len(full.encode()) - 100)
+    light = completed(page_of([result], tmp_path))
+    (key,) = re.findall("<p class=f id=(f[0-9]+)", light)
+    (packed,) = re.findall("<p class=z>(.*)<p>a mistake", light)
+    assert packed.startswith(f"<a href=#{key}>the statement</a> <i><math><mo>∧</mo><msub>")
+    last = f"<i><math><mo>=</mo></math> <a href=#{key}>the right side of the statement</a> </i>"
+    assert packed.endswith(last)
+    assert packed.count("<mi>z</mi>") == 40
+    assert unpacked(light) == (unpacked(full)[0], [shortened(displayed(mistake.statement)[0])])
 
 
 def test_an_empty_report_is_a_page(tmp_path: Path) -> None:
