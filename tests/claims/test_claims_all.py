@@ -55,8 +55,9 @@ STEPS = 2
 each_claim = pytest.mark.parametrize("name", CLAIMS, scope="module")
 
 
-def test_all_of_it_through_the_runner() -> None:
-    results = runner.verify(list(CLAIMS.values()))
+def test_the_runner_puts_it_together() -> None:
+    """Proof, replay in another process, and twin; every claim by itself is tested below."""
+    results = runner.verify(list(CLAIMS.values())[::12])
     assert not runner.failed(results)
     for result in results:
         assert result.verdict is CLAIMS[result.id].expected
