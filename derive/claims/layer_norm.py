@@ -361,7 +361,7 @@ UNIT_VARIANCE = Claim(
     witness=Example({d: 2, x: [1, -1], epsilon: 0}),
     proof=prove_unit_variance,
     defined=defined,
-    twin=Twin("variances of normalised rows with and without epsilon", twin_unit_variance),
+    twin=Twin("variances of normalised rows with and without $\\epsilon$", twin_unit_variance),
     remark=r"Without $\epsilon$ the formula means nothing for a row of equal entries.",
     expected=Verdict.CONDITIONAL,
 )  # fmt: skip
@@ -429,7 +429,7 @@ def twin_spread_is_one(rng: np.random.Generator) -> Iterator[Trial]:
 
 SPREAD_IS_ONE = Claim(
     id="layer-norm/unit-spread",
-    title="The spread of the normalised row is 1 exactly if epsilon is 0",
+    title="The spread of the normalised row is 1 exactly if $\\epsilon$ is 0",
     source=Source(
         DERIVATIONS, ("A31",),
         FORMULA + r" That $\epsilon$ changes the spread of the output is not said.",
@@ -438,7 +438,7 @@ SPREAD_IS_ONE = Claim(
     given=SPREAD_OF_OUTPUT.given,
     proof=prove_spread_is_one,
     defined=defined,
-    twin=Twin("spreads of normalised rows for several epsilon", twin_spread_is_one),
+    twin=Twin("spreads of normalised rows for several $\\epsilon$", twin_spread_is_one),
     remark=r"That the divisor is positive excludes rows of equal entries if $\epsilon = 0$.",
     expected=Verdict.PROVED,
 )  # fmt: skip
@@ -621,7 +621,7 @@ def outputs_agree_if(p: Prover, comparable: Theorem) -> Theorem:
 
 TWO_FORMS = Claim(
     id="layer-norm/two-forms",
-    title="Does it matter whether epsilon stands inside or outside the root?",
+    title="Does it matter whether $\\epsilon$ stands inside or outside the root?",
     source=Source(
         DERIVATIONS, ("A31",),
         FORMULA + r" This is given as LayerNorm, whose divisor elsewhere is "
@@ -692,7 +692,7 @@ def twin_no_substitute(rng: np.random.Generator) -> Iterator[Trial]:
 
 NO_SUBSTITUTE = Claim(
     id="layer-norm/no-substitute",
-    title="No constant outside the root does what epsilon does inside",
+    title="No constant outside the root does what $\\epsilon$ does inside",
     source=Source(
         DERIVATIONS, ("A31",),
         r"The divisor of LayerNorm is written $\sigma + \epsilon$, as if this were the usual "
@@ -829,7 +829,7 @@ def jacobian_claim(form: Form) -> Claim:
     formula = forall(a, GradientIs(normalised(form, at(x), a), x, b, jacobian(form, a, b)))
     return Claim(
         id=f"layer-norm/jacobian-{form.name}",
-        title=f"The Jacobian of the normalisation, with epsilon {form.name} the root",
+        title=f"The Jacobian of the normalisation, with $\\epsilon$ {form.name} the root",
         source=Source(
             DERIVATIONS, ("A31",),
             FORMULA + r" Its derivative is not given"
@@ -943,7 +943,7 @@ def spectrum_claim(form: Form) -> Claim:
     statement = spectrum(form)
     return Claim(
         id=f"layer-norm/spectrum-{form.name}",
-        title=f"What the Jacobian does to a row, with epsilon {form.name} the root",
+        title=f"What the Jacobian does to a row, with $\\epsilon$ {form.name} the root",
         source=Source(
             DERIVATIONS, ("A31",), FORMULA + " What becomes of a change of $x$ is not said."
         ),
@@ -1133,7 +1133,7 @@ def twin_scale(rng: np.random.Generator) -> Iterator[Trial]:
 
 SCALE = Claim(
     id="layer-norm/scale",
-    title="A positive factor acts like a smaller epsilon",
+    title="A positive factor acts like a smaller $\\epsilon$",
     source=Source(DERIVATIONS, ("A31",), FORMULA + r" Invariances are not mentioned." + UNSAID),
     statement=implies(
         POSITIVE_EPSILON,
@@ -1146,7 +1146,7 @@ SCALE = Claim(
     given=(MEAN, SPREAD),
     proof=prove_scale,
     defined=defined_by(learn_sign),
-    twin=Twin("rows with a factor, and rows with another epsilon", twin_scale),
+    twin=Twin("rows with a factor, and rows with another $\\epsilon$", twin_scale),
     remark=r"On the left $\alpha x_a$ in place of $x_a$: with $\epsilon/\alpha$ in place of "
     r"$\epsilon$, or $\epsilon/\alpha^2$ in the other form, the row is normalised as before.",
     expected=Verdict.PROVED,
@@ -1227,7 +1227,7 @@ SCALE_INVARIANCE = Claim(
     witness=Example({d: 2, x: [1, -1], scale: 2, epsilon: 0}),
     proof=prove_scale_invariance,
     defined=defined_by(learn_scaled),
-    twin=Twin("rows with a factor, with and without epsilon", twin_scale_invariance),
+    twin=Twin("rows with a factor, with and without $\\epsilon$", twin_scale_invariance),
     mutations=invariance_mutations,
     expected=Verdict.CONDITIONAL,
 )  # fmt: skip
@@ -1384,7 +1384,7 @@ def vjp_claim(form: Form) -> Claim:
     formula = GradientIs(loss(whole_output(form))[()], x, b, vjp(form, b))
     return Claim(
         id=f"layer-norm/vjp-{form.name}",
-        title=f"The backward pass of LayerNorm, with epsilon {form.name} the root",
+        title=f"The backward pass of LayerNorm, with $\\epsilon$ {form.name} the root",
         source=Source(
             DERIVATIONS, ("A31",), FORMULA + r" Its backward pass is not given."
         ),
@@ -1510,7 +1510,7 @@ def orthogonal_mutations(form: Form) -> tuple[Mutation, ...]:
 def orthogonal_claim(form: Form) -> Claim:
     return Claim(
         id=f"layer-norm/orthogonal-{form.name}",
-        title=f"Gradients behind LayerNorm add up to zero, with epsilon {form.name} the root",
+        title=f"Gradients behind LayerNorm add up to zero, with $\\epsilon$ {form.name} the root",
         source=Source(
             DERIVATIONS, ("A31",),
             FORMULA + r" What this means for the gradients is not said.",
@@ -1646,8 +1646,8 @@ def twin_contraction(form: Form) -> Callable[[np.random.Generator], Iterator[Tri
 def contraction_claim(form: Form) -> Claim:
     return Claim(
         id=f"layer-norm/contraction-{form.name}",
-        title=f"LayerNorm divides lengths of gradients by $s$ at least, with epsilon {form.name} "
-        "the root",
+        title="LayerNorm divides lengths of gradients by $s$ at least, "
+        f"with $\\epsilon$ {form.name} the root",
         source=Source(
             DERIVATIONS, ("A31",),
             FORMULA + r" What this means for lengths, and that $\epsilon \ge 0$, is not said.",

@@ -252,6 +252,8 @@ def _math(pieces: list[Piece], broken: frozenset[int], *, first: bool = False) -
     """A part of a formula; a sign of the `first` one stands before a number."""
     markup = _SUM_AND_SUM.sub("", _row(pieces, broken))
     markup = _SIGN_OF_A_NUMBER.sub(r"\1<mo form=prefix>", markup)
+    markup = _SIGN_BEHIND_A_BAR.sub(r"\1<mo form=prefix>", markup)
+    markup = _PARTIAL.sub(r"\1<mtext>∂</mtext>", markup)
     markup = _WORDS.sub(_in_one, markup)
     joins = bool(pieces) and pieces[0].kind in _JOINING and markup.startswith("<mo>")
     if joins and not first and not markup.startswith(_INFIX_ONLY, len("<mo>")):
@@ -264,6 +266,15 @@ _SIGN_OF_A_NUMBER: Final = re.compile(
 )
 """A browser takes every sign that is not the first of its row for one between two numbers."""
 
+
+_SIGN_BEHIND_A_BAR: Final = re.compile(
+    r"((?:^|<mo>[^<]*</mo>|<mtext>[(\[{]</mtext>)<mtext>[|‖]</mtext>|<mrow><mo>[|‖]</mo>)"
+    r"<mo>(?=[−+]</mo>)"
+)
+"""A bar opens at the beginning, and behind a sign or another bracket."""
+
+_PARTIAL: Final = re.compile("(^|<mtext>/</mtext>)<mo>∂</mo>")
+"""Browsers set space before the sign, as behind a factor."""
 
 _WORDS: Final = re.compile("(?<=>)(?:<mtext>[a-z]+\xa0</mtext>)+")
 

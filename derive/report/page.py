@@ -442,7 +442,7 @@ def _document(document: Document) -> str:
 
 
 def _passage(passage: Passage) -> str:
-    lines = escape(passage.lines.replace("-", "–\u2060"))
+    lines = escape(listing(*passage.lines.split(", ")).replace("-", "–\u2060"))
     numbered = f" <small>{say('lines {lines}', lines=lines)}</small>" if lines else ""
     return (
         f"<div class=place id={passage.key}><h3>{escape(passage.name)}{numbered}</h3>"

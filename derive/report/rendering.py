@@ -179,7 +179,7 @@ def _document(document: Document) -> str:
 
 
 def _passage(passage: Passage) -> str:
-    lines = escape(passage.lines.replace("-", "–"))
+    lines = escape(listing(*passage.lines.split(", ")).replace("-", "–"))
     says = set_text(passage.says, layout.SAYS_EM)
     first, *more = batched(passage.links, _LINKS_OF_ROW)
     rows = [command("passage", breakable(passage.name, 5), lines, says, _links(first))]

@@ -80,7 +80,7 @@ def test_brackets_that_stand_in_different_lines_are_signs() -> None:
         (r"\operatorname{Cov}", "<mi>Cov</mi>"),
         (r"\lVert x \rVert", "<mtext>‖</mtext><mi>x</mi><mtext>‖</mtext>"),
         (r"a < b", "<mi>a</mi><mo>&lt;</mo><mi>b</mi>"),
-        (r"\partial f", "<mo>∂</mo><mi>f</mi>"),
+        (r"\partial f", "<mtext>∂</mtext><mi>f</mi>"),
         (r"-1 < -x", "<mo>−</mo><mn>1</mn><mo>&lt;</mo><mo form=prefix>−</mo><mi>x</mi>"),
         (r"x - 1", "<mi>x</mi><mo>−</mo><mn>1</mn>"),
         (r"(-x)", "<mtext>(</mtext><mo form=prefix>−</mo><mi>x</mi><mtext>)</mtext>"),
@@ -95,6 +95,15 @@ def test_brackets_that_stand_in_different_lines_are_signs() -> None:
         (r"1/4", "<mn>1</mn><mtext>/</mtext><mn>4</mn>"),
         (r"\mathit{pos}", "<mi>𝑝𝑜𝑠</mi>"),
         (r"f'(x)", "<mi>𝑓′</mi><mtext>(</mtext><mi>x</mi><mtext>)</mtext>"),
+        (
+            r"\partial f/\partial x",
+            "<mtext>∂</mtext><mi>f</mi><mtext>/</mtext><mtext>∂</mtext><mi>x</mi>",
+        ),
+        (
+            r"a = |-x|-y",
+            "<mi>a</mi><mo>=</mo><mtext>|</mtext><mo form=prefix>−</mo><mi>x</mi><mtext>|</mtext>"
+            "<mo>−</mo><mi>y</mi>",
+        ),
         (r"(uv)'", "<mtext>(</mtext><mi>u</mi><mi>v</mi><mtext>)′</mtext>"),
         (r"\sin'", "<mi>sin′</mi>"),
         (r"-\infty", "<mo>−</mo><mi>∞</mi>"),
