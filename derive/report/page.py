@@ -443,7 +443,9 @@ def _document(document: Document) -> str:
 
 def _passage(passage: Passage) -> str:
     lines = escape(listing(*passage.lines.split(", ")).replace("-", "–\u2060"))
-    numbered = f" <small>{say('lines {lines}', lines=lines)}</small>" if lines else ""
+    single = passage.lines.isdecimal()
+    where = say("line {lines}", lines=lines) if single else say("lines {lines}", lines=lines)
+    numbered = f" <small>{where}</small>" if lines else ""
     return (
         f"<div class=place id={passage.key}><h3>{escape(passage.name)}{numbered}</h3>"
         f"<p>{_text(passage.says)}{_links(passage.links)}</div>"
