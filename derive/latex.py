@@ -410,7 +410,8 @@ class _Printer:
 
     def _base(self, base: Term) -> str:
         text = self.term(base, _ATOM)
-        return fenced(text) if "^" in text and not text.startswith(("(", r"\left")) else text
+        scripted = "^" in text and not text.startswith(("(", r"\left"))
+        return fenced(text) if scripted or text.startswith(r"\sqrt") else text
 
     def _function(self, t: Term) -> tuple[str, int]:
         args = [self.term(c) for c in t.children]
@@ -468,9 +469,9 @@ class _Printer:
 
     def _before(self, size: Term) -> str:
         """The last index of a range: n - 1 for n, n for n + 1, and n - 2 for n - 1."""
+        size = _collected(size)
         if size.op == "num":
             return str(size.data - 1)
-        size = _collected(size)
         if size.op == "add" and not T.free_symbols(size.children[-1]):
             rest, last = T.add(*size.children[:-1]), T.add(size.children[-1], T.num(-1))
             shift = literal(Normaliser().poly(last))
@@ -664,7 +665,9 @@ class _Printer:
 
 
 def _computed(index: Term) -> Term:
-    """The number that an index without variables is."""
+    """The number that an index without variables is; else the index with its numbers added up."""
+    if index.op == "add" and T.free_symbols(index):
+        return _collected(index)
     if index.op not in ("add", "mul") or index.loose or T.free_symbols(index):
         return index
     number = literal(Normaliser().poly(index))
@@ -999,7 +1002,9 @@ def value(v: Term | Lam, shape: Sequence[int | None] = ()) -> str:
     names = [T.var(c, "real") for c in "abce"[: v.arity]]
     indices = ",".join(str(n.data[0]) for n in names)
     indices = indices if v.arity == 1 else fenced(indices)
-    return rf"{indices} \mapsto {latex(T.instantiate(v.body, names))}"
+    body = T.instantiate(v.body, names)
+    number = literal(Normaliser().poly(body))
+    return rf"{indices} \mapsto {latex(body if number is None else T.num(number))}"
 
 
 def _table(v: Lam, shape: Sequence[int | None]) -> str | None:

@@ -119,6 +119,7 @@ def test_a_map_of_one_index_has_no_parentheses():
     a, b = T.bound(0), T.bound(1)
     assert value(T.Lam(1, T.mul(T.num(3), a))) == r"a \mapsto 3\,a"
     assert value(T.Lam(2, T.mul(a, b))) == r"(a,b) \mapsto b\,a"
+    assert value(T.Lam(1, T.mul(T.ZERO, a))) == r"a \mapsto 0"
 
 
 def test_a_limit_has_its_letters():
@@ -263,6 +264,17 @@ def test_bounds_and_indices_are_added_up():
     )
     entry = T.apply("x", T.add(T.mul(T.num(2), T.ZERO), T.ONE))
     assert latex(entry) == "x_{1}"
+    counted = T.add(T.add(T.var("l", "nat"), T.ONE), T.ONE)
+    assert latex(T.apply("x", counted)) == "x_{l+2}"
+    assert latex(T.apply("x", T.add(T.ZERO, T.var("l", "nat")))) == "x_{l}"
+    assert latex(T.total(T.add(T.ZERO, T.ONE), T.apply("x", T.bound(0)))) == (
+        r"\sum_{i=0}^{0} x_{i}"
+    )
+
+
+def test_a_power_of_a_root_has_parentheses():
+    root = T.fn("sqrt", T.var("z", "real"))
+    assert latex(T.power(root, 2)) == r"(\sqrt{z})^{2}"
 
 
 def test_what_is_no_softmax_is_not_called_so():

@@ -1317,7 +1317,7 @@ def self_attention_mutations() -> tuple[Mutation, ...]:
             twin=Twin("NumPy self-attention of a sum of inputs", additive),
         ),
         Mutation(
-            r"the gradient is that of a linear map, $A^\top G\,W^{V\top}$",
+            r"the gradient is that of a linear map, $A^\top G\,(W^V)^\top$",
             twin=Twin("the backward pass of self-attention by its input", as_if_linear),
         ),
     )

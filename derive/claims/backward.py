@@ -84,8 +84,8 @@ def draw_softmax(rng: np.random.Generator) -> Iterator[Case]:
 
 SOFTMAX = backward_claim(
     "softmax", "Softmax: backward",
-    r"`softmax_vjp` returns, row by row, $p \odot (g - p^\top g)$ with $p$ for the softmax of the "
-    "row and $g$ for its cotangent.",
+    r"`softmax_vjp` returns, row by row, $p \odot (g - p^\top g)$ with $p$ for the softmax "
+    "of the row and $g$ for its cotangent.",
     SOFTMAX_GOAL, by_table(SOFTMAX_GOAL, "quotient rule", ONE_ENTRY, 0), draw_softmax,
     given=(PROBABILITIES,),
     mistakes=lambda: (
@@ -125,8 +125,8 @@ def prove_log_softmax(p: Prover) -> Theorem:
 
 LOG_SOFTMAX = backward_claim(
     "log-softmax", "Logarithm of softmax: backward",
-    r"`log_softmax_vjp` returns, row by row, $g - (1^\top g)\,p$ with $p$ for the softmax of the "
-    "row and $g$ for its cotangent.",
+    r"`log_softmax_vjp` returns, row by row, $g - (\mathbf{1}^\top g)\,p$ with $p$ for the softmax "
+    "of the row and $g$ for its cotangent.",
     LOG_SOFTMAX_GOAL, prove_log_softmax, draw_log_softmax, given=(PROBABILITIES,),
 )  # fmt: skip
 
@@ -292,7 +292,7 @@ LINEAR_CLAIMS = (
         GradientIs(LINEAR, W, (a, b), total(times(X[t, a], H[t, b]), t)), 1,
     ),
     linear_claim(
-        "bias", "$b$", r"1^\top G", GradientIs(LINEAR, bias, b, total(H[t, b], t)), 2,
+        "bias", "$b$", r"\mathbf{1}^\top G", GradientIs(LINEAR, bias, b, total(H[t, b], t)), 2,
         lambda: (("the mean over the rows", over(total(H[t, b], t), n)),
                  ("the first row only", H[0, b])),
     ),

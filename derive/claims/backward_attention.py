@@ -233,7 +233,7 @@ def random_mask(rng: np.random.Generator, queries: int, keys: int) -> Any:
 
 TITLE = {True: "Masked attention", False: "Attention"}
 SCORES = (
-    r" and $D = A \odot (GV^\top - \rho 1^\top)$, where $\rho$ holds the row sums of "
+    r" and $D = A \odot (GV^\top - \rho \mathbf{1}^\top)$, where $\rho$ holds the row sums of "
     r"$A \odot GV^\top$."
 )
 REMARK = (

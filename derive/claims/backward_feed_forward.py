@@ -147,7 +147,7 @@ FIRST_WEIGHT = claim(
     GradientIs(LOSS, W_1, (a, j), total(times(X[t, a], D[t, j]), t)), "w_1",
 )  # fmt: skip
 FIRST_BIAS = claim(
-    "first-bias", "$b_1$", r"1^\top D", GradientIs(LOSS, b_1, j, total(D[t, j], t)), "b_1",
+    "first-bias", "$b_1$", r"\mathbf{1}^\top D", GradientIs(LOSS, b_1, j, total(D[t, j], t)), "b_1",
     mistakes=lambda: (("the mean over the tokens", over(total(D[t, j], t), n)),),
 )  # fmt: skip
 SECOND_WEIGHT_GOAL = GradientIs(LOSS, W_2, (j, b), total(times(H[t, j], G[t, b]), t))
@@ -165,7 +165,8 @@ SECOND_WEIGHT = backward_claim(
 SECOND_BIAS_GOAL = GradientIs(LOSS, b_2, b, total(G[t, b], t))
 SECOND_BIAS = backward_claim(
     "feed-forward-second-bias", "Feed-forward network: backward to $b_2$",
-    r"`feed_forward_vjp` returns $1^\top G$ as the gradient by $b_2$, the sum over all tokens.",
+    r"`feed_forward_vjp` returns $\mathbf{1}^\top G$ as the gradient by $b_2$, the sum over "
+    "all tokens.",
     SECOND_BIAS_GOAL,
     by_table(SECOND_BIAS_GOAL, "the bias is added to every row", "the delta leaves one column"),
     draw("b_2"),

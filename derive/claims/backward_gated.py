@@ -61,11 +61,11 @@ SHUT = of_unit(R, sigmoid(times(-1, Z[t, j])), r"$Q = \sigma(-Z)$")
 behind = total(times(G[t, b], W_D[j, b]), b)
 BY_UP = of_unit(
     E, times(behind, Z[t, j], P[t, j]),
-    r"$E = G {W^d}^\top \odot Z \odot P$ is the gradient by $U$",
+    r"$E = G (W^d)^\top \odot Z \odot P$ is the gradient by $U$",
 )  # fmt: skip
 BY_GATE = of_unit(
     D, times(behind, U[t, j], P[t, j], plus(1, times(Z[t, j], R[t, j]))),
-    r"$D = G {W^d}^\top \odot U \odot P \odot (1 + Z \odot Q)$ is the gradient by $Z$",
+    r"$D = G (W^d)^\top \odot U \odot P \odot (1 + Z \odot Q)$ is the gradient by $Z$",
 )  # fmt: skip
 UNITS = of_unit(
     H, times(times(Z[t, j], P[t, j]), U[t, j]), r"$H = Z \odot P \odot U$ holds the hidden units"
@@ -148,7 +148,7 @@ def claim(
 THROUGH_GATE = (OF_GATE, OF_UP, OPEN, SHUT, BY_GATE)
 THROUGH_UP = (OF_GATE, OPEN, BY_UP)
 INPUT = claim(
-    "input", "the input", r"D {W^g}^\top + E {W^u}^\top", X, (r, a),
+    "input", "the input", r"D (W^g)^\top + E (W^u)^\top", X, (r, a),
     plus(total(times(D[r, j], W_G[a, j]), j), total(times(E[r, j], W_U[a, j]), j)), "x",
     (*THROUGH_GATE, BY_UP),
 )  # fmt: skip
@@ -157,13 +157,15 @@ GATE_WEIGHT = claim(
     "w_gate", THROUGH_GATE,
 )  # fmt: skip
 GATE_BIAS = claim(
-    "gate-bias", "$b^g$", r"1^\top D", b_G, k, total(D[t, k], t), "b_gate", THROUGH_GATE
+    "gate-bias", "$b^g$", r"\mathbf{1}^\top D", b_G, k, total(D[t, k], t), "b_gate", THROUGH_GATE
 )
 UP_WEIGHT = claim(
     "up-weight", "$W^u$", r"X^\top E", W_U, (a, k), total(times(X[t, a], E[t, k]), t), "w_up",
     THROUGH_UP,
 )  # fmt: skip
-UP_BIAS = claim("up-bias", "$b^u$", r"1^\top E", b_U, k, total(E[t, k], t), "b_up", THROUGH_UP)
+UP_BIAS = claim(
+    "up-bias", "$b^u$", r"\mathbf{1}^\top E", b_U, k, total(E[t, k], t), "b_up", THROUGH_UP
+)  # fmt: skip
 DOWN_WEIGHT = claim(
     "down-weight", "$W^d$", r"H^\top G", W_D, (k, b), total(times(H[t, k], G[t, b]), t), "w_down",
     (OF_GATE, OF_UP, OPEN, UNITS),
@@ -171,7 +173,8 @@ DOWN_WEIGHT = claim(
 DOWN_BIAS_GOAL = GradientIs(LOSS, b_D, b, total(G[t, b], t))
 DOWN_BIAS = backward_claim(
     "gated-feed-forward-down-bias", "Gated feed-forward network: backward to $b^d$",
-    r"`gated_feed_forward_vjp` returns $1^\top G$ as the gradient by $b^d$.", DOWN_BIAS_GOAL,
+    r"`gated_feed_forward_vjp` returns $\mathbf{1}^\top G$ as the gradient by $b^d$.",
+    DOWN_BIAS_GOAL,
     by_table(DOWN_BIAS_GOAL, "the bias is added to every row", "the delta leaves one column"),
     draw("b_down"),
 )  # fmt: skip

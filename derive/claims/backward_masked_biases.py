@@ -126,36 +126,36 @@ KEY_BIAS_DOES_NOTHING = backward_claim(
 
 CLAIMS = (
     claim(
-        "query-bias", "$b^Q_i$", r"1^\top q'_i", QUERY_BIAS,
+        "query-bias", "$b^Q_i$", r"\mathbf{1}^\top q'_i", QUERY_BIAS,
         through_scores(CROSS, QUERY_BIAS, by_query_bias, 6, 5), "b_q", (*SCORES, BY_QUERIES),
         lambda: (("excluded keys count as well", total(CROSS.k[j, s, c], t, s)),),
     ),
     claim(
-        "query-input", "the input of the queries", r"\sum_i q'_i {W^Q_i}^\top", QUERY_INPUT,
+        "query-input", "the input of the queries", r"\sum_i q'_i (W^Q_i)^\top", QUERY_INPUT,
         through_scores(CROSS, QUERY_INPUT, by_query_input, 6, 5), 0, (*SCORES, BY_QUERIES),
     ),
     claim(
-        "key-bias", "$b^K_i$", r"1^\top k'_i", KEY_BIAS,
+        "key-bias", "$b^K_i$", r"\mathbf{1}^\top k'_i", KEY_BIAS,
         through_scores(CROSS, KEY_BIAS, by_key_bias, 6, 5), "b_k", (*SCORES, BY_KEYS),
     ),
     KEY_BIAS_DOES_NOTHING,
     claim(
-        "key-input", "the input of the keys", r"\sum_i k'_i {W^K_i}^\top", KEY_INPUT,
+        "key-input", "the input of the keys", r"\sum_i k'_i (W^K_i)^\top", KEY_INPUT,
         through_scores(CROSS, KEY_INPUT, by_key_input, 6, 5), 1, (*SCORES, BY_KEYS),
         lambda: (("all heads pass back through the matrix of the first",
                   total(times(CROSS.by_k[i, r_m, c], W_K[0, a, c]), i, c)),),
     ),
     claim(
-        "value-bias", "$b^V_i$", r"1^\top v'_i", VALUE_BIAS,
+        "value-bias", "$b^V_i$", r"\mathbf{1}^\top v'_i", VALUE_BIAS,
         through_values(CROSS, VALUE_BIAS, 4), "b_v", (*FORWARD[:3], BY_HEADS, BY_VALUES),
         lambda: (("the mean over the keys", over(total(CROSS.by_v[j, s, e], s), m)),),
     ),
     claim(
-        "value-input", "the input of the values", r"\sum_i v'_i {W^V_i}^\top", VALUE_INPUT,
+        "value-input", "the input of the values", r"\sum_i v'_i (W^V_i)^\top", VALUE_INPUT,
         through_values(CROSS, VALUE_INPUT, 4), 2, (*FORWARD[:3], BY_HEADS, BY_VALUES),
     ),
     claim(
-        "output-bias", "$b^O$", r"1^\top G", OUTPUT_BIAS,
+        "output-bias", "$b^O$", r"\mathbf{1}^\top G", OUTPUT_BIAS,
         by_table(OUTPUT_BIAS, "the bias is added to every row",
                  "the delta leaves one column of every row"),
         "b_o", (),

@@ -191,7 +191,7 @@ class Layer:
 g = tensor("g", h, n, d_v)
 BY_HEADS = defined_as(
     g, (i, t, f), total(times(G[t, o], own_rows(i, f, o)), o),
-    r"$g_i = G\,{W^O_i}^\top$ is the gradient by head $i$; $W^O_i$ are the rows of $W^O$ that "
+    r"$g_i = G\,(W^O_i)^\top$ is the gradient by head $i$; $W^O_i$ are the rows of $W^O$ that "
     "belong to it",
 )  # fmt: skip
 CROSS, SELF = Layer(m, Q, K, V), Layer(n, X, X, X)
@@ -437,12 +437,12 @@ QUERY_CLAIMS = (
     ),
     of_queries(
         lambda i, t, s: times(delta(i, j), CROSS.k[i, s, c]),
-        Argument("query-bias", "$b^Q_i$", r"1^\top q'_i", b_Q, (j, c),
+        Argument("query-bias", "$b^Q_i$", r"\mathbf{1}^\top q'_i", b_Q, (j, c),
                  total(by_q[j, t, c], t), "b_q"),
     ),
     of_queries(
         lambda i, t, s: times(delta(t, r), total(times(W_Q[i, a, c], CROSS.k[i, s, c]), c)),
-        Argument("query-input", "the input of the queries", r"\sum_i q'_i {W^Q_i}^\top", Q, (r, a),
+        Argument("query-input", "the input of the queries", r"\sum_i q'_i (W^Q_i)^\top", Q, (r, a),
                  total(times(by_q[i, r, c], W_Q[i, a, c]), i, c), 0, mistakes=lambda: (
                      ("only the first head passes something back",
                       total(times(by_q[0, r, c], W_Q[0, a, c]), c)),
@@ -458,13 +458,13 @@ KEY_CLAIMS = (
     ),
     of_keys(
         lambda i, t, s: times(delta(i, j), CROSS.q[i, t, c]),
-        Argument("key-bias", "$b^K_i$", r"1^\top k'_i", b_K, (j, c),
+        Argument("key-bias", "$b^K_i$", r"\mathbf{1}^\top k'_i", b_K, (j, c),
                  total(by_k[j, s, c], s), "b_k",
                  "It is zero, since a bias of the keys moves all scores of a query alike."),
     ),
     of_keys(
         lambda i, t, s: times(delta(s, r_m), total(times(W_K[i, a, c], CROSS.q[i, t, c]), c)),
-        Argument("key-input", "the input of the keys", r"\sum_i k'_i {W^K_i}^\top", K, (r_m, a),
+        Argument("key-input", "the input of the keys", r"\sum_i k'_i (W^K_i)^\top", K, (r_m, a),
                  total(times(by_k[i, r_m, c], W_K[i, a, c]), i, c), 1),
     ),
 )  # fmt: skip
@@ -475,10 +475,11 @@ VALUE_CLAIMS = (
         total(times(V[s, a], by_v[j, s, e]), s), "w_v",
     )),
     of_values(Argument(
-        "value-bias", "$b^V_i$", r"1^\top v'_i", b_V, (j, e), total(by_v[j, s, e], s), "b_v"
+        "value-bias", "$b^V_i$", r"\mathbf{1}^\top v'_i", b_V, (j, e), total(by_v[j, s, e], s),
+        "b_v",
     )),
     of_values(Argument(
-        "value-input", "the input of the values", r"\sum_i v'_i {W^V_i}^\top", V, (r_m, a),
+        "value-input", "the input of the values", r"\sum_i v'_i (W^V_i)^\top", V, (r_m, a),
         total(times(by_v[i, r_m, f], W_V[i, a, f]), i, f), 2,
     )),
 )  # fmt: skip
@@ -488,7 +489,8 @@ OUTPUT_CLAIMS = (
         "output-weight", "$W^O$", r"\mathrm{Concat}^\top G", W_O, (l, o),
         total(times(concat[t, l], G[t, o]), t), "w_o",
     ).claim((*FORWARD, HEADS, CONCAT), prove_output_weight),
-    Argument("output-bias", "$b^O$", r"1^\top G", b_O, (o,), total(G[t, o], t), "b_o").claim(
+    Argument("output-bias", "$b^O$", r"\mathbf{1}^\top G", b_O, (o,), total(G[t, o], t),
+             "b_o").claim(
         (), lambda goal: by_table(goal, "the bias is added to every row", "the delta leaves one "
                                   "column of every row"),
     ),

@@ -290,7 +290,7 @@ def prove_memory_gradient(p: Prover) -> Theorem:
     return p.note(
         p.with_partial(whole, found, r, b),
         r"times $G_{te}$ and summed over $t$, $e$ and $s$; in matrices "
-        r"$D^\top Q\,{W^K}^\top/\sqrt{d_k} + A^\top G\,{W^V}^\top$",
+        r"$D^\top Q\,(W^K)^\top/\sqrt{d_k} + A^\top G\,(W^V)^\top$",
     )
 
 
@@ -414,7 +414,7 @@ def prove_query_gradient(p: Prover) -> Theorem:
     return p.note(
         p.with_partial(whole, found, q, b),
         r"times $G_{te}$ and summed over $t$, $e$ and $s$; in matrices "
-        r"$D K\,{W^Q}^\top/\sqrt{d_k}$",
+        r"$D K\,(W^Q)^\top/\sqrt{d_k}$",
     )
 
 

@@ -610,7 +610,7 @@ RANK = Claim(
     twin=Twin("ranks and a common normal of widened vectors", twin_rank),
     mutations=rank_mutations,
     remark=r"So the rank of $W_1$ is at most $d_{\text{model}}$, and all $W_1 x$ lie in one plane "
-    r"$w \cdot z = 0$ of the wide space. What ReLU makes of them need not.",
+    r"$v \cdot z = 0$ of the wide space. What ReLU makes of them need not.",
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -645,7 +645,7 @@ LOSES = Claim(
     statement=LOST,
     proof=prove_lost,
     twin=Twin("a hidden vector that the second matrix sends to 0", twin_lost),
-    remark=r"Hidden vectors that differ by such an $h$ give the same output: $W_2$ is not "
+    remark=r"Hidden vectors that differ by such a $v$ give the same output: $W_2$ is not "
     "injective, whatever its weights are.",
     expected=Verdict.PROVED,
 )  # fmt: skip

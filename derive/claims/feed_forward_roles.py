@@ -291,7 +291,7 @@ INTERPOLATION = Claim(
     twin=Twin("a network with these weights at the points, and ranks", twin_interpolation),
     mutations=interpolation_mutations,
     remark=r"The network has $d_{\text{model}} = 1$, $W_1 = 1$, $b_1 = -x_j$, $W_2 = w_j$ and "
-    r"$b_2 = y_0$. Its $N + k$ units meet the points $0, \dots, N + k$ exactly, whatever the $y$ "
+    r"$b_2 = y_0$. Any $N$ of its units meet the points $0, \dots, N$ exactly, whatever the $y$ "
     "are. Any finite list of different points can be put in order and continued.",
     expected=Verdict.PROVED,
 )  # fmt: skip
@@ -391,8 +391,9 @@ CAPACITY = Claim(
     title="No more than $N + 1$ points for $N$ given units",
     source=Source(
         INTERVIEW, ("B21",),
-        "The non-linear transformation is there to let the model fit complex functions; how much N "
-        "hidden units can fit is not said. Here their weights are given, and $W_2$ and $b_2$ free.",
+        "The non-linear transformation is there to let the model fit complex functions; how much "
+        "$N$ hidden units can fit is not said. Here their weights are given, and $W_2$ and $b_2$ "
+        "free.",
     ),
     statement=UNFITTED,
     proof=prove_capacity,

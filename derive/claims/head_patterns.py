@@ -367,7 +367,7 @@ KEY = Claim(
         ),
         Added(
             DIFFERENT, Example({**SAME_PRODUCT, n: 1, m: 2}, no_difference),
-            r"matrices of its own are not enough: the products $W_i^Q W_i^{K\top}$ have to differ",
+            r"matrices of its own are not enough: the products $W_i^Q (W_i^K)^\top$ have to differ",
         ),
     ),
     witness=Example(

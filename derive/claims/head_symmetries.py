@@ -883,7 +883,7 @@ GAUGE_SCORES = Claim(
     twin=Twin("attention weights before and after a change of basis", twin_gauge_scores),
     mutations=gauge_scores_mutations,
     expected=Verdict.PROVED,
-    remark=r"$(W_i^Q M)(W_i^K M^{-\top})^\top = W_i^Q W_i^{K\top}$ for every invertible $M$.",
+    remark=r"$(W_i^Q M)(W_i^K M^{-\top})^\top = W_i^Q (W_i^K)^\top$ for every invertible $M$.",
 )  # fmt: skip
 
 TURNED_V = Given(

@@ -842,7 +842,7 @@ def jacobian_claim(form: Form) -> Claim:
         defined=defined,
         twin=Twin("rows of the Jacobian by the vjp and by complex steps", twin_jacobian(form)),
         mutations=lambda: jacobian_mutations(form),
-        remark=r"$J = \frac{1}{s}\left(I - \frac{1}{d} 1 1^{\top} - \frac{"
+        remark=r"$J = \frac{1}{s}\left(I - \frac{1}{d} \mathbf{1} \mathbf{1}^{\top} - \frac{"
         + (r"s}{\sigma} \cdot \frac{1}{d} \hat{x} \hat{x}^{\top}\right)$ with "
            r"$\hat{x} = (x - \mu)/s$." if form is OUTSIDE else
            r"1}{d} \hat{x} \hat{x}^{\top}\right)$ with $\hat{x} = (x - \mu)/s$; it holds for "
@@ -1658,7 +1658,7 @@ def contraction_claim(form: Form) -> Claim:
         defined=defined,
         twin=Twin("lengths of gradients behind normalised rows", twin_contraction(form)),
         remark=r"$g$ is the gradient by the normalised row, on the left the one by $x$. Equality "
-        r"holds for $g$ orthogonal to $1$ and to $x - \mu$.",
+        r"holds for $g$ orthogonal to $\mathbf{1}$ and to $x - \mu$.",
         expected=Verdict.PROVED,
     )  # fmt: skip
 

@@ -120,7 +120,7 @@ def _largest_entry(p: Prover, sums: Theorem, squares: Theorem) -> Theorem:
         at_most(square(centred(c)), times(minus(d, 1), rest)),
         (half, pairs),
         (plus(total(centred(b), b), times(-2, centred(c))), sums),
-        reason="multiply out; the other features sum to $-u_c$, since all sum to 0",
+        reason=r"multiply out; the other $x_a - \mu$ sum to $-(x_c - \mu)$, since all sum to 0",
     )
     return p.order(
         at_most(square(centred(c)), times(minus(d, 1), square(sigma))),
@@ -283,7 +283,7 @@ def prove_narrow(p: Prover) -> Theorem:
         return p.both(
             p.equal(
                 square(over(first, sigma)), 1, (square(share), squares), (ones, inverse),
-                reason="so the quotient is 1 or -1",
+                reason="so the quotient is $1$ or $-1$",
             ),
             p.equal(
                 over(second, sigma), times(-1, over(first, sigma)), (times(-2, share), middle),

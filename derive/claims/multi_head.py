@@ -220,7 +220,7 @@ def form_mutations() -> tuple[Mutation, ...]:
     transposed = total(times(Q[t, a], form(i, b, a), K[s, b]), a, b)
     return (
         Mutation(
-            r"the form is turned round, $W_i^K W_i^{Q\top}$",
+            r"the form is turned round, $W_i^K (W_i^Q)^\top$",
             statement=forall([i, t, s], equal(product(i, t, s), transposed)),
             counterexample=Example({
                 n: 1, m: 1, d: 2, h: 1, d_k: 1, Q: [[1, 0]], K: [[0, 1]], W_Q: [[[1], [0]]],
@@ -247,7 +247,7 @@ FORM = Claim(
     twin=Twin("unscaled scores against the form, and its rank", twin_form),
     mutations=form_mutations,
     expected=Verdict.PROVED,
-    remark=r"With $B_i = W_i^Q W_i^{K\top}$ the scores are $Q B_i K^\top/\sqrt{d_k}$: the two "
+    remark=r"With $B_i = W_i^Q (W_i^K)^\top$ the scores are $Q B_i K^\top/\sqrt{d_k}$: the two "
     "matrices act through their product only, whose rank is at most $d_k$ (the rank is seen in "
     "the numbers and not proved here).",
 )  # fmt: skip

@@ -117,7 +117,7 @@ def prove_output_gradient(p: Prover) -> Theorem:
         p.partial(second, i, t, f), total(times(G[t, o], own_rows(i, f, o)), o),
         reason="only the terms with this head, query and column are left",
     )  # fmt: skip
-    by_heads = p.note(p.with_partial(second, entry, i, t, f), r"in matrices: $G\,W_i^{O\top}$")
+    by_heads = p.note(p.with_partial(second, entry, i, t, f), r"in matrices: $G\,(W_i^O)^\top$")
     return p.both(by_matrix, by_heads)
 
 
@@ -174,7 +174,7 @@ OUTPUT_GRADIENT = Claim(
     mutations=output_mutations,
     expected=Verdict.PROVED,
     remark="So the backward pass splits at the heads just as the forward pass joins them: head $i$ "
-    r"receives $G\,W_i^{O\top}$ and nothing from the other heads.",
+    r"receives $G\,(W_i^O)^\top$ and nothing from the other heads.",
 )  # fmt: skip
 
 paired_average = total(times(by_head[i, t, f], average(A, values, i, t, f)), i, t, f)

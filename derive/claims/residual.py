@@ -1215,7 +1215,7 @@ def cauchy_mutations() -> tuple[Mutation, ...]:
 
 CAUCHY_SCHWARZ = Claim(
     id="residual/cauchy-schwarz",
-    title="Cauchy-Schwarz in any width",
+    title="Cauchy–Schwarz in any width",
     source=Source(
         DERIVATIONS, ("A30",),
         r"That a gradient does not vanish is said without a measure. Beyond the note: its length, "
@@ -1234,7 +1234,7 @@ def summed(u: Entry, w: Entry) -> Entry:
 
 
 def prove_triangle(p: Prover) -> Theorem:
-    cauchy_schwarz = p.note(lemma(CAUCHY_SCHWARZ), "Cauchy-Schwarz")
+    cauchy_schwarz = p.note(lemma(CAUCHY_SCHWARZ), "Cauchy–Schwarz")
     s = inner(at(u), at(w))
     positive = at_most_its_size(p, s)
     both_vectors = square_length(summed(at(u), at(w)))

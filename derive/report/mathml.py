@@ -255,6 +255,8 @@ def _math(pieces: list[Piece], broken: frozenset[int], *, first: bool = False) -
     markup = _SIGN_BEHIND_A_BAR.sub(r"\1<mo form=prefix>", markup)
     markup = _PARTIAL.sub(r"\1<mtext>∂</mtext>", markup)
     markup = _WORDS.sub(_in_one, markup)
+    if not markup and any("text" in piece.source for piece in pieces):
+        markup = "<mtext>\xa0</mtext>"  # a space between words that are parts by themselves
     joins = bool(pieces) and pieces[0].kind in _JOINING and markup.startswith("<mo>")
     if joins and not first and not markup.startswith(_INFIX_ONLY, len("<mo>")):
         markup = markup.replace("<mo>", "<mo form=infix>", 1)  # it would count as a prefix
@@ -273,7 +275,7 @@ _SIGN_BEHIND_A_BAR: Final = re.compile(
 )
 """A bar opens at the beginning, and behind a sign or another bracket."""
 
-_PARTIAL: Final = re.compile("(^|<mtext>/</mtext>)<mo>∂</mo>")
+_PARTIAL: Final = re.compile("(^|<mtext>[/‖]</mtext>)<mo>∂</mo>")
 """Browsers set space before the sign, as behind a factor."""
 
 _WORDS: Final = re.compile("(?<=>)(?:<mtext>[a-z]+\xa0</mtext>)+")
@@ -361,6 +363,9 @@ def _markup(element: Element) -> str:
     A row of letters, numbers and signs in a script becomes one identifier: no space stands between
     them there, and pages hold such rows by the ten thousand.
     """
+    if element.tag == "mover" and unescape(element[1].text or "") == _OVERLINE:
+        # browsers stretch no bar over a base that is wider than it
+        return f"<mrow style='border-top:.06em solid'>{_markup(element[0])}</mrow>"
     if element.tag in _SCRIPTED:
         element = _primed(element)
         if element.tag not in _SCRIPTED:
@@ -400,6 +405,7 @@ def _without_row(element: Element) -> Element:
     return row if row.tag == "mrow" and not row.attrib else element
 
 
+_OVERLINE: Final = "―"
 _SCRIPTED: Final = frozenset({"msub", "msup", "msubsup", "munder", "mover", "munderover"})
 _LETTER: Final = re.compile(r"[A-Za-zα-ω]")
 _JOINED_SIGNS: Final = frozenset("=,+−<≤≥·′")

@@ -561,8 +561,16 @@ def _axiom_key(note: Note) -> str:
     return f"axiom-{escape(note.code)}"
 
 
+_START: Final = re.compile("^<math>(<mo>(?=[−+]))?")
+
+
+def _behind_parenthesis(found: re.Match[str]) -> str:
+    return f"<math><mtext>(</mtext>{'<mo form=prefix>' if found[1] else ''}"
+
+
 def _text(text: str) -> str:
-    """Running text: words, identifiers and formulas; no line ends between one and its comma."""
+    """Running text: words, identifiers and formulas; no line ends between one and its comma, or
+    the parenthesis that opens before it."""
     out: list[str] = []
     after_formula = False
     for span, part in spans(text):
@@ -570,6 +578,9 @@ def _text(text: str) -> str:
             out[-1] = out[-1].removesuffix("</math>") + f"<mtext>{found[0]}</mtext></math>"
             part = part[found.end() :]
         shown = _span(span, part)
+        if out and out[-1].endswith("(") and shown.startswith("<math>"):
+            out[-1] = out[-1].removesuffix("(")
+            shown = _START.sub(_behind_parenthesis, shown)
         out.append(shown)
         after_formula = shown.endswith("</math>")
     return mathml.shortened("".join(out))

@@ -81,6 +81,11 @@ def test_brackets_that_stand_in_different_lines_are_signs() -> None:
         (r"\lVert x \rVert", "<mtext>‖</mtext><mi>x</mi><mtext>‖</mtext>"),
         (r"a < b", "<mi>a</mi><mo>&lt;</mo><mi>b</mi>"),
         (r"\partial f", "<mtext>∂</mtext><mi>f</mi>"),
+        (
+            r"\overline{g \odot x}",
+            "<mrow style='border-top:.06em solid'><mrow><mi>g</mi><mo>⊙</mo><mi>x</mi></mrow>"
+            "</mrow>",
+        ),
         (r"-1 < -x", "<mo>−</mo><mn>1</mn><mo>&lt;</mo><mo form=prefix>−</mo><mi>x</mi>"),
         (r"x - 1", "<mi>x</mi><mo>−</mo><mn>1</mn>"),
         (r"(-x)", "<mtext>(</mtext><mo form=prefix>−</mo><mi>x</mi><mtext>)</mtext>"),
@@ -197,6 +202,13 @@ def test_groups_keep_together_what_binds_more_closely() -> None:
 def test_a_short_left_side_stays_with_its_relation() -> None:
     root = parsed(displayed(long_sum(12))[0])
     assert [element.tag for element in root] == ["i"]
+
+
+def test_words_keep_their_distance_when_the_formula_is_cut() -> None:
+    tall = r"\left(\gamma \frac{x_{a} - \mu}{s} + \beta + \delta + \epsilon + \zeta\right)_{a}"
+    assert text(inline(rf"L \text{{ is smooth at }} {tall}")).startswith(
+        "L\xa0is\xa0smooth\xa0at\xa0("
+    )
 
 
 def test_a_split_fence_has_delimiters_of_one_size() -> None:

@@ -86,6 +86,13 @@ def test_text_is_text(tmp_path: Path) -> None:
     Outline(source)
 
 
+def test_a_parenthesis_stays_with_the_formula_that_it_opens_before(tmp_path: Path) -> None:
+    result = replace(MARKED, remark="in rows ($-Q$), not ($X$ or $Y$)")
+    source = completed(page_of([result], tmp_path))
+    assert "rows <math><mtext>(</mtext><mo form=prefix>−</mo><mi>Q</mi>" in source
+    assert "not <math><mtext>(</mtext><mi>X</mi></math> or" in source
+
+
 def test_refuted_and_conditional_come_first_with_their_counterexample(tmp_path: Path) -> None:
     source = completed(page_of(samples.ALL, tmp_path))
     table = source[source.index("<table class=entries>") :]
