@@ -260,16 +260,19 @@ class Lines:
                 each.reduced(self._with_links(k, parts, keys), key) if parts else each.packed(key)
             )
 
-        store = self._store([self._all[k].markup for k in sorted(packed)])
+        store = self._store([self._all[k] for k in sorted(packed)])
         filled = _PLACE.sub(lambda found: stands(int(found[1])), head)
         return "\n".join([filled, store, tail]) + "\n"
 
-    def _store(self, markup: list[str]) -> str:
-        """For the script: the LaTeX of all formulas in order, and the markup of packed lines."""
-        table = json.dumps(
-            [*_numbered([each.latex for each in self._all]), *_abridged(markup)], ensure_ascii=False
-        )
-        text = base64.b85encode(zlib.compress(table.encode(), 9)).decode()
+    def _store(self, packed: list[Line]) -> str:
+        """For the script: the LaTeX of all formulas in order, the markup of packed lines, and which
+        of these are wide.
+        """
+        latex = _numbered([each.latex for each in self._all])
+        wide = [place for place, each in enumerate(packed) if each.wide]
+        table = [*latex, *_abridged([each.markup for each in packed]), wide]
+        told = json.dumps(table, ensure_ascii=False).encode()
+        text = base64.b85encode(zlib.compress(told, 9)).decode()
         return f"<script type=text/plain id=packed>{text.translate(_IN_ORDER)}</script>"
 
 

@@ -27,6 +27,9 @@ NARROW_EM: Final = 16.0
 _BROAD_EM: Final = 34.0
 """What fits beside a reason on a wide screen; what is broader is grouped once more."""
 
+_BROAD_FRACTION_EM: Final = 18.5
+"""What fits on the screen of a phone in the smaller letters that broad formulas have there."""
+
 _MOST_NESTED: Final = 3
 _LONELY_EM: Final = 4.5
 _SHORT_LEFT_EM: Final = 9.0
@@ -257,10 +260,15 @@ def _math(pieces: list[Piece], broken: frozenset[int], *, first: bool = False) -
     markup = _WORDS.sub(_in_one, markup)
     if not markup and any("text" in piece.source for piece in pieces):
         markup = "<mtext>\xa0</mtext>"  # a space between words that are parts by themselves
+    return f"<math>{markup if first else _going_on(pieces, markup)}</math>"
+
+
+def _going_on(pieces: list[Piece], markup: str) -> str:
+    """A row that continues the one before: its first sign would count as a prefix."""
     joins = bool(pieces) and pieces[0].kind in _JOINING and markup.startswith("<mo>")
-    if joins and not first and not markup.startswith(_INFIX_ONLY, len("<mo>")):
-        markup = markup.replace("<mo>", "<mo form=infix>", 1)  # it would count as a prefix
-    return f"<math>{markup}</math>"
+    if joins and not markup.startswith(_INFIX_ONLY, len("<mo>")):
+        return markup.replace("<mo>", "<mo form=infix>", 1)
+    return markup
 
 
 _SIGN_OF_A_NUMBER: Final = re.compile(
@@ -292,7 +300,9 @@ def _row(pieces: list[Piece], broken: frozenset[int]) -> str:
     while place < len(pieces):
         piece = pieces[place]
         if piece.fence is None or piece.fence in broken:
-            found.append(_piece(piece.fixed if piece.fence is not None else piece.source))
+            source = piece.fixed if piece.fence is not None else piece.source
+            stacked = _stacked(source) if piece.em > _BROAD_FRACTION_EM else ""
+            found.append(stacked or _piece(source))
             place += 1
             continue
         end = _closing(pieces, place)
@@ -301,6 +311,56 @@ def _row(pieces: list[Piece], broken: frozenset[int]) -> str:
         found.append(_plain(inner, broken) if plain else _fenced(inner, broken))
         place = end + 1
     return "".join(found)
+
+
+def _stacked(source: str) -> str:
+    """A broad fraction of which the style sheet can set what is above or below in several rows;
+    empty for anything else.
+    """
+    arguments = _arguments(source)
+    rows = [_rows(argument) for argument in arguments]
+    if not any(rows):
+        return ""
+    template = _piece(
+        r"\frac" + "".join(
+            r"{\text{@}}" if stack else f"{{{argument}}}"
+            for stack, argument in zip(rows, arguments, strict=True)
+        )
+    )  # fmt: skip
+    for stack in filter(None, rows):
+        template = template.replace(_HOLE, stack, 1)
+    return template
+
+
+def _arguments(source: str) -> list[str]:
+    r"""The two arguments of ``\frac{...}{...}``; none of anything else."""
+    depth, ends = 0, []
+    for place in _UNESCAPED_BRACE.finditer(source):
+        depth += 1 if place[0] == "{" else -1
+        if depth == 0:
+            ends.append(place.start())
+    middle = ends[0] if ends else 0
+    whole = source.startswith(r"\frac{") and len(ends) == 2 and source[middle : middle + 2] == "}{"
+    if not whole or ends[1] + 1 < len(source):
+        return []
+    return [source[len(r"\frac{") : middle], source[middle + 2 : -1]]
+
+
+_UNESCAPED_BRACE: Final = re.compile(r"(?<!\\)[{}]")
+
+
+def _rows(latex: str) -> str:
+    """What is broad as rows of a table; empty if it is not broad or cannot be cut."""
+    pieces = read(latex)
+    if width(pieces) <= _BROAD_FRACTION_EM:
+        return ""
+    costs = break_costs(pieces, joined=True)
+    parts = [pieces[slice(*part)] for part in _joined_parts(pieces, costs, 0, len(pieces))]
+    if len(parts) == 1:
+        return ""
+    broken = _split_fences(parts)
+    rows = [_row(parts[0], broken), *(_going_on(part, _row(part, broken)) for part in parts[1:])]
+    return f"<mtable class=k>{''.join(f'<mtr><mtd>{row}</mtd></mtr>' for row in rows)}</mtable>"
 
 
 def _closing(pieces: list[Piece], start: int) -> int:

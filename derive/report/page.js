@@ -58,18 +58,20 @@
   async function unpack() {
     const text = document.getElementById("packed").textContent;
     const stream = new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const [latex, places, markup, tokens] = JSON.parse(await new Response(stream).text());
+    const [latex, places, markup, tokens, wide] = JSON.parse(await new Response(stream).text());
     let next = 0;
     return {
       latex: places.map((place) => latex[place ? place - 1 : next++]),
       markup: markup.replace(/[\u0080-\u06ff]/g, (sign) => tokens[sign] ?? sign).split("\n"),
+      wide: new Set(wide),
     };
   }
   const unpacked = unpack();
 
   const put = (line, markup, wide) => {
     line.innerHTML = markup;
-    line.classList.remove("z", "g");
+    line.classList.remove("z", "g", "w");
+    for (const name of ["tabindex", "role", "aria-label"]) line.removeAttribute(name);
     if (!wide) return;
     line.classList.add("w");
     line.tabIndex = 0;
@@ -79,8 +81,8 @@
 
   /** Lines that stand there as text or as a link get their formula. */
   async function putFormulas() {
-    const { markup } = await unpacked;
-    [...document.querySelectorAll(".z")].forEach((line, place) => put(line, markup[place], true));
+    const { markup, wide } = await unpacked;
+    [...document.querySelectorAll(".z")].forEach((line, place) => put(line, markup[place], wide.has(place)));
     for (const line of document.querySelectorAll(".g")) {
       const original = document.getElementById(line.firstChild.hash.slice(1));
       put(line, original.innerHTML, original.classList.contains("w"));

@@ -79,7 +79,7 @@ def unpacked(source: str) -> tuple[list[str], list[str]]:
     """The LaTeX of every formula in order, and the markup of the lines that are packed."""
     found = re.search(r"<script type=text/plain id=packed>([^<]*)</script>", source)
     assert found is not None
-    table, places, text, tokens = json.loads(zlib.decompress(_from_base_85(found[1])))
+    table, places, text, tokens, _ = json.loads(zlib.decompress(_from_base_85(found[1])))
     new = iter(table)
     formulas = [table[place - 1] if place else next(new) for place in places]
     markup = "".join(tokens.get(sign, sign) for sign in text)

@@ -244,3 +244,22 @@ def test_a_short_last_factor_does_not_stand_on_a_line_alone() -> None:
     (whole,) = parsed(displayed(rf"y = {factors} v_{{t}}")[0])
     assert [part.tag for part in whole][-1] == "i"
     assert text(ElementTree.tostring(whole[-1][-1], "unicode")) == "vt"
+
+
+def test_what_is_broad_in_a_fraction_stands_in_rows_that_are_the_same_in_one() -> None:
+    terms = [f"x_{{{k}}} z_{{{k}}}" for k in range(12)]
+    markup, wide = displayed(rf"y = \frac{{{' + '.join(terms)}}}{{d_{{k}}}}")
+    (fraction,) = parsed(markup).iter("mfrac")
+    rows, below = fraction
+    assert wide
+    assert below.tag == "msub"
+    assert (rows.tag, rows.attrib) == ("mtable", {"class": "k"})
+    assert len(rows) > 1
+    cells = [cell for (cell,) in rows]
+    assert [cell[0].attrib for cell in cells[1:]] == [{"form": "infix"}] * (len(rows) - 1)
+    assert "".join("".join(cell.itertext()) for cell in cells) == text(inline(" + ".join(terms)))
+
+
+@pytest.mark.parametrize("latex", [r"\frac{a + b}{2}", rf"\frac{{{'x' * 60}}}{{2}}^{{3}}"])
+def test_other_fractions_stand_as_they_are(latex: str) -> None:
+    assert "mtable" not in displayed(latex)[0]
