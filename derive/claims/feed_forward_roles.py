@@ -291,7 +291,7 @@ INTERPOLATION = Claim(
     twin=Twin("a network with these weights at the points, and ranks", twin_interpolation),
     mutations=interpolation_mutations,
     remark=r"The network has $d_{\text{model}} = 1$, $W_1 = 1$, $b_1 = -x_j$, $W_2 = w_j$ and "
-    r"$b_2 = y_0$. Any $N$ of its units meet the points $0, \dots, N$ exactly, whatever the $y$ "
+    r"$b_2 = y_0$. Its first $N$ units meet the points $0, \dots, N$ exactly, whatever the $y$ "
     "are. Any finite list of different points can be put in order and continued.",
     expected=Verdict.PROVED,
 )  # fmt: skip

@@ -505,7 +505,7 @@ def prove_slopes(p: Prover) -> Theorem:
 
 def slope_on_one_side(p: Prover, sign: Theorem, slope: int, margin: Any) -> Theorem:
     """Within the margin of the kink, ReLU is the line with that slope."""
-    tolerance = real("e")
+    tolerance = real("epsilon")
     some = p.formula(has_slope(x, slope)).children[0].children[1]
 
     def within(near: Theorem) -> Theorem:
