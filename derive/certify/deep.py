@@ -38,6 +38,18 @@ def is_formula(n: Node) -> bool:
     return bool(n[0][0] == "F") and n[0] not in ("Free", "Fn")
 
 
+_BINDERS: Final = {
+    "TSum": (0, 1), "TProd": (0, 1), "FAll": (0, 0, 1), "FEx": (0, 0, 1), "ApV": (0, 0, 1),
+    "Lam": (1,), **{f"FGrad{r}": (*[0] * r, 1, r, r) for r in range(1, 5)},
+}  # fmt: skip
+_NO_BINDERS: Final = tuple((0,) * k for k in range(4))
+
+
+def binders(n: Node) -> Sequence[int]:
+    """How many indices a node binds around each of its parts."""
+    return _BINDERS.get(n[0]) or _NO_BINDERS[len(n) - 1]
+
+
 ZERO: Final[Node] = node("Num", 0, 1)
 ONE: Final[Node] = node("Num", 1, 1)
 
@@ -64,6 +76,7 @@ class Deep:
         self.symbols = symbols
         self._memo: dict[Term, Node] = {}
         self._entries: dict[tuple[Any, ...], Node] = {}
+        self._abstracted: dict[tuple[int, int, int], Node] = {}
 
     def __call__(self, t: Term) -> Node:
         found = self._memo.get(t)
@@ -96,6 +109,22 @@ class Deep:
             elif op == "app":
                 data = Head(*data)
             found = self._entries[key] = self._operation(op, data, parts)
+        return found
+
+    def abstracted(self, n: Node, x: Node, depth: int = 0) -> Node:
+        """The node, which has no loose indices, with one in place of the free symbol x."""
+        if n is x:
+            return node("Bound", depth)
+        if n[0] == "Free":
+            return n
+        key = (id(n), id(x), depth)
+        found = self._abstracted.get(key)
+        if found is None:
+            parts = [
+                self.abstracted(c, x, depth + k) if type(c) is tuple else c
+                for c, k in zip(n[1:], binders(n), strict=True)
+            ]
+            found = self._abstracted[key] = node(n[0], *parts)
         return found
 
     def _operation(self, op: str, data: Any, parts: Sequence[Node]) -> Node:

@@ -61,7 +61,7 @@ def frees(deep: Deep, formulas: Sequence[Term]) -> list[Free]:
     """The free symbols of the formulas, in the order in which they are quantified."""
     found: dict[Term | Head, None] = {}
     for p in formulas:
-        for t in _subterms(p):
+        for t in _subterms(p, open_=True):
             if t.op == "var":
                 found.setdefault(t)
             elif t.op == "app" and isinstance(t.data.head, str):
@@ -72,12 +72,13 @@ def frees(deep: Deep, formulas: Sequence[Term]) -> list[Free]:
     return [_free(deep, s) for s in sorted(found, key=_place)]
 
 
-def _subterms(p: Term) -> list[Term]:
+def _subterms(p: Term, *, open_: bool = False) -> list[Term]:
+    """All of them, or those with free symbols."""
     seen: dict[Term, None] = {}
     todo = [p]
     while todo:
         t = todo.pop()
-        if t not in seen:
+        if t not in seen and (t.free or not open_):
             seen[t] = None
             todo += t.children
     return list(seen)
@@ -164,13 +165,22 @@ class Log:
         self.symbols = self.deep.symbols
         self.terms = Terms(log["terms"], self.deep)
         self.steps, self._root_steps = explained(self.terms, log["steps"], log["roots"])
+        self._read: tuple[int, list[Part | Free]] | None = None
         self.roots = [self._conclusion(r) for r in self._root_steps]
         self.goal: Term = self.terms[log["goal"]]
         self.values = {
             read_argument(k, self.terms): read_argument(v, self.terms) for k, v in log["values"]
         }
         self.kind = log["kind"]
+        #: whether it speaks of means
+        self.means = self.terms.has("E")
         self.statement, *self.conditions = self._stated()
+
+    def read_steps(self) -> tuple[int, list[Part | Free]]:
+        """How many there are, and what is written of them; nothing else needs them."""
+        self._read = len(self.steps), _Steps(self).parts()
+        self.steps, self.terms = (), Terms((), self.deep)
+        return self._read
 
     def _conclusion(self, k: int) -> Term:
         return self.terms[self.steps[k]["conclusion"]]
@@ -217,7 +227,8 @@ class Log:
         return [Stated([goal], frees(self.deep, [goal, *within]), within), *rest]
 
     def _indices(self, root: Term) -> tuple[Term | Head, ...]:
-        return tuple(f.symbol for f in frees(self.deep, [root]) if f.range == ("QNum", 4))
+        found = [s for s in root.free if isinstance(s, Term) and s.data[1] == "fin"]
+        return tuple(sorted(found, key=_place))
 
     def formula(self, stated: Stated) -> Node:
         """The conjunction of the roots, each premise once: p -> q, p -> r as p -> q and r."""
@@ -226,8 +237,8 @@ class Log:
 
     def encode(self, w: Writer) -> None:
         """Write the whole proof; its last step is the conjunction of what is stated."""
-        for step in self.steps:
-            self._step(w, step)
+        count, parts = self._read or self.read_steps()
+        w.add(count, [self.name(w, p) if isinstance(p, Free) else p for p in parts])
         made = {r: (self.deep(r), k) for r, k in zip(self.roots, self._root_steps, strict=True)}
         closed = []
         for stated in (self.statement, *self.conditions):
@@ -286,38 +297,43 @@ class Log:
             at = w.step(_CODE["conj"], [2, *map(w.theorem, parts)])
         return at
 
-    def _step(self, w: Writer, step: Any) -> None:
-        w.step(*_Arguments(self, w, step).parts())
 
+class _Steps:
+    """The steps of a log: of each its code, and what stands behind it."""
 
-class _Arguments:
-    """What stands behind the code of a step."""
-
-    def __init__(self, log: Log, w: Writer, step: Any) -> None:
-        self.log, self.w, self.terms = log, w, log.terms
-        self.premises: list[int] = step["premises"]
+    def __init__(self, log: Log) -> None:
+        self.deep, self.terms = log.deep, log.terms
+        self.steps: Sequence[Any] = log.steps
+        self.at = 0
+        self.form = self.rule = ""
+        self.premises: list[int] = []
         #: as the log has them
-        self.args: list[Any] = step["args"]
-        self.conclusion: int = step["conclusion"]
-        self.rule: str = step["rule"]
-        self.form = self.rule
+        self.args: list[Any] = []
 
-    def parts(self) -> tuple[int, list[Part]]:
-        """The code of the step, and what stands behind it."""
-        method = getattr(self, "_" + self.rule.replace("-", "_"), None)
-        if method is None:
-            raise Unsupported(f"the rule {self.rule!r} has no counterpart in Coq yet")
-        parts: list[Part] = method()
-        return _CODE[self.form], parts
+    def parts(self) -> list[Part | Free]:
+        """All of them in turn, with the symbols themselves in place of their numbers."""
+        out: list[Part | Free] = []
+        for at, step in enumerate(self.steps):
+            self.at, self.rule, self.form = at, step["rule"], step["rule"]
+            self.premises, self.args = step["premises"], step["args"]
+            method = getattr(self, "_" + self.rule.replace("-", "_"), None)
+            if method is None:
+                raise Unsupported(f"the rule {self.rule!r} has no counterpart in Coq yet")
+            parts = method()
+            out.append(_CODE[self.form])
+            out += parts
+        return out
 
     # -- parts
 
     def _p(self, k: int) -> int:
-        return self.w.theorem(self.premises[k])
+        """How far back the theorem is that is a premise."""
+        return self.at - 1 - self.premises[k]
 
     def _all(self, start: int = 0, end: int | None = None) -> list[Part]:
         chosen = self.premises[start:end]
-        return [len(chosen), *map(self.w.theorem, chosen)]
+        last = self.at - 1
+        return [len(chosen), *[last - k for k in chosen]]
 
     def _exactly(self, count: int) -> list[Any]:
         if len(self.args) != count:
@@ -338,11 +354,14 @@ class _Arguments:
             return [0, self._node(argument)]
         return [1, tensor(self.terms.node(argument["body"]), argument["arity"])]
 
-    def _name(self, x: Term | Head) -> int:
-        return self.log.name(self.w, _free(self.log.deep, x))
+    def _conclusion(self) -> Node:
+        """What the step itself concludes."""
+        return self.terms.node(self.steps[self.at]["conclusion"])
 
-    def _parts_of(self, theorem: int) -> int:
-        return self.terms.parts(self.log.steps[theorem]["conclusion"])
+    def _concluded(self) -> int:
+        """The number of the term that the first premise concludes."""
+        number: int = self.steps[self.premises[0]]["conclusion"]
+        return number
 
     # -- rules, by name
 
@@ -353,7 +372,8 @@ class _Arguments:
         return self._all()
 
     def _conjunct(self) -> list[Part]:
-        return [self._p(0), self._exactly(1)[0], self._parts_of(self.premises[0])]
+        (i,) = self._exactly(1)
+        return [self._p(0), i, self.terms.parts(self._concluded())]
 
     def _discharge(self) -> list[Part]:
         return [self._p(0), self._only()]
@@ -361,16 +381,16 @@ class _Arguments:
     def _modus_ponens(self) -> list[Part]:
         return [self._p(0), self._p(1)]
 
-    def _generalise(self) -> list[Part]:
+    def _generalise(self) -> list[Part | Free]:
         (x,) = map(self._read, self._exactly(1))
         self.form = "close"
-        return [self._p(0), 1, self._name(x)]
+        return [self._p(0), 1, _free(self.deep, x)]
 
-    def _generalise_tensor(self) -> list[Part]:
+    def _generalise_tensor(self) -> list[Part | Free]:
         name, arity = self.args
         self.form = "close"
         head = Free(Head(name, arity), ("QTen", arity), ZERO)
-        return [self._p(0), 1, self.log.name(self.w, head)]
+        return [self._p(0), 1, head]
 
     def _specialise(self) -> list[Part]:
         return [self._p(0), *self._all(1), *self._value(self._exactly(1)[0])]
@@ -379,11 +399,11 @@ class _Arguments:
         goal, v = self.args
         return [self._p(0), *self._all(1), self._node(goal), *self._value(v)]
 
-    def _choose(self) -> list[Part]:
+    def _choose(self) -> list[Part | Free]:
         (x,) = map(self._read, self._exactly(1))
         if isinstance(x, str):
-            x = Head(x, self.log._conclusion(self.premises[0]).data[1])
-        return [self._p(0), self._p(1), self._name(x)]
+            x = Head(x, self.terms[self._concluded()].data[1])
+        return [self._p(0), self._p(1), _free(self.deep, x)]
 
     def _cases(self) -> list[Part]:
         return [self._p(0), *self._all(1)]
@@ -440,10 +460,10 @@ class _Arguments:
         for number, values in uses:
             out += [number, len(values)]
             for v in values:
-                out += value(self.log.deep, _closed(self._read(v), symbols))
-        out += [self.log.deep(T.abstract(self._read(cofactor), symbols)), len(symbols)]
+                out += value(self.deep, _closed(self._read(v), symbols))
+        out += [self.deep(T.abstract(self._read(cofactor), symbols)), len(symbols)]
         for k, i in enumerate(symbols):
-            out.append(self.log.deep(T.abstract(i.children[0], symbols[:k])))
+            out.append(self.deep(T.abstract(i.children[0], symbols[:k])))
         return out
 
     def _antisymmetry(self) -> list[Part]:
@@ -465,11 +485,11 @@ class _Arguments:
         return [*self._all(), self._only()]
 
     def _leibniz(self) -> list[Part]:
-        hole, template = map(self._read, self.args)
-        return [self._p(0), self._p(1), self.log.deep(T.abstract(template, (hole,)))]
+        hole, template = map(self._node, self._exactly(2))
+        return [self._p(0), self._p(1), self.deep.abstracted(template, hole)]
 
     def _extensionality(self) -> list[Part]:
-        _, left, right = self.terms.node(self.conclusion)
+        _, left, right = self._conclusion()
         return [self._p(0), left, right]
 
     def _unroll(self) -> list[Part]:
@@ -491,7 +511,7 @@ class _Arguments:
 
     def _derivative(self) -> list[Part]:
         dims, *others = self.args
-        partials = self.terms.node(self.conclusion)[-1]
+        partials = self._conclusion()[-1]
         return [*self._all(), self._gradient([*map(self._node, [*dims, *others]), partials])]
 
     def _gradient_value(self) -> list[Part]:
@@ -502,12 +522,12 @@ class _Arguments:
 
     def _about_gradient(self, place: int) -> list[Part]:
         """The gradient of the first premise with the argument in this place."""
-        _, *parts = self.terms.node(self.log.steps[self.premises[0]]["conclusion"])
+        _, *parts = self.terms.node(self._concluded())
         parts[place] = self._node(self.args[0])
         return [self._p(0), self._p(1), self._gradient(parts)]
 
     def _gradient(self, parts: Sequence[Node]) -> Node:
-        return self.log.deep.entry("grad", len(parts) - 3, parts)
+        return self.deep.entry("grad", len(parts) - 3, parts)
 
     def _gradient_unique(self) -> list[Part]:
         return [self._p(0), self._p(1)]

@@ -104,6 +104,13 @@ def numbers(parts: Iterable[int]) -> bytes:
     return b"".join(map(number, parts))
 
 
+#: The operations that have no numbers beside their parts
+_BEGIN: Final = {
+    op: number(code) for op, code in _CODE.items()
+    if op not in ("Num", "Free", "Bound", "Pow", "Fn", "Val", "HFree", "HBound", "FAll", "FEx")
+}  # fmt: skip
+
+
 def _plain(p: bytes | Large) -> list[bytes]:
     """All of it, without marks."""
     return [p] if isinstance(p, bytes) else [b for part in p.parts for b in _plain(part)]
@@ -136,27 +143,27 @@ class Writer:
         self.theorems += 1
         return self.theorems - 1
 
+    def add(self, steps: int, parts: Iterable[Part]) -> None:
+        """Add as many steps at once; `parts` are the codes and what stands behind them."""
+        self._parts += parts
+        self.theorems += steps
+
     def end(self) -> None:
         """End a log: what follows are the theorems of another."""
         self._marks = 0
-        for n in self._parts:
-            if type(n) is tuple:
-                made = self._of(n)
-                if type(made) is Large:
-                    self._count(made)
-        for p in self._parts:
-            if type(p) is tuple:
-                self._put(self._of(p))
-            else:
+        parts = [p if isinstance(p, int) else self._of(p) for p in self._parts]
+        for p in parts:
+            if isinstance(p, Large):
+                self._count(p)
+        for p in parts:
+            if isinstance(p, int):
                 self._written.numbers.append(number(p))
+            else:
+                self._put(p)
         self._written.numbers.append(number(END))
         self._parts = []
         self.theorems = 0
         self.logs += 1
-
-    def drop(self) -> None:
-        """Forget the steps of the log that is being written."""
-        self._parts = []
 
     def text(self) -> str:
         """How many numbers there are, the numbers, and the terms."""
@@ -223,10 +230,14 @@ class Writer:
         found = self._made.get(id(n))
         if found is not None:
             return found
-        begin, parts = self._taken_apart(n)
-        made: list[bytes | Large] = [numbers(begin)]
+        begin = _BEGIN.get(n[0])
+        parts: Sequence[Node] = n[1:]
+        if begin is None:
+            codes, parts = self._taken_apart(n)
+            begin = numbers(codes)
+        made: list[bytes | Large] = [begin]
         for p in parts:
-            part, last = self._of(p), made[-1]
+            part, last = self._made.get(id(p)) or self._of(p), made[-1]
             if type(part) is bytes and type(last) is bytes:
                 made[-1] = last + part
             else:
@@ -236,7 +247,7 @@ class Writer:
         whole = self._made[id(n)] = first if small else Large(n, made)
         return whole
 
-    def _taken_apart(self, n: Node) -> tuple[list[int], list[Node]]:
+    def _taken_apart(self, n: Node) -> tuple[list[int], Sequence[Node]]:
         """The operation and its numbers, and the terms and formulas behind them."""
         op, *data = n
         match op:
@@ -259,7 +270,7 @@ class Writer:
                 (kind, k), size, body = data
                 return [_CODE[op], _RANGES[kind], k], [size, body]
             case _:
-                others = [int(d) for d in data if type(d) is not tuple]
+                others = [d for d in data if type(d) is not tuple]
                 return [_CODE[op], *others], [d for d in data if type(d) is tuple]
 
     def _application(self, n: Node) -> tuple[list[int], list[Node]] | None:

@@ -123,24 +123,23 @@ def _name_symbols(logs: Sequence[tuple[Certificate, Log]], writers: Sequence[Wri
 
 
 def _read(c: Certificate, data: Any, deep: Deep) -> Log | None:
+    log = None
     try:
-        return Log(data, deep)
+        log = Log(data, deep)
+        log.read_steps()
     except Unsupported as error:
         c.reason = str(error)
-        return None
+    return log
 
 
 def _fill(c: Certificate, log: Log, shared: Shared, writer: Writer) -> None:
     (c.statement, *defined), needed = shared.printed(log)
     c.defined = defined[0] if len(defined) == 1 else " /\\\n ".join(f"({p})" for p in defined)
     c.premises = tuple(needed)
-    c.means = log.terms.has("E")
+    c.means = log.means
     c.number = writer.logs
-    try:
+    if not c.reason:
         log.encode(writer)
-    except Unsupported as error:
-        c.reason = str(error)
-        writer.drop()
     writer.end()
 
 

@@ -52,8 +52,8 @@ class Terms(Sequence[Term]):
 
     def _term(self, k: int) -> Term:
         op, data, places = self._encoded[k]
-        _refuse_later(places, k)
-        found = read_node(op, data, tuple([self._terms[p] or self._term(p) for p in places]))
+        parts = [self._terms[p] or self._term(_earlier(p, k)) for p in places]
+        found = read_node(op, data, tuple(parts))
         self._terms[k] = found
         return found
 
@@ -62,14 +62,13 @@ class Terms(Sequence[Term]):
             found = self._deep(self[k])
         else:
             op, data, places = self._encoded[k]
-            _refuse_later(places, k)
-            parts = [self._nodes[p] or self._node(p) for p in places]
+            parts = [self._nodes[p] or self._node(_earlier(p, k)) for p in places]
             found = self._deep.entry(op, data, parts)
         self._nodes[k] = found
         return found
 
 
-def _refuse_later(places: Sequence[int], k: int) -> None:
-    for place in places:
-        if not 0 <= place < k:
-            raise KernelError(f"log: term {k} refers to a later one")
+def _earlier(place: int, k: int) -> int:
+    if not 0 <= place < k:
+        raise KernelError(f"log: term {k} refers to a later one")
+    return place

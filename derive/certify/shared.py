@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from derive.certify.deep import KINDS, Node, is_formula
+from derive.certify.deep import KINDS, Node, binders, is_formula
 from derive.certify.encode import Free, Log, Stated
 from derive.certify.spec import (
     FREE,
@@ -14,7 +14,6 @@ from derive.certify.spec import (
     Call,
     Given,
     Printer,
-    binders,
     identifier,
     parts,
     shape,
@@ -52,6 +51,7 @@ class Shared:
         self._names: dict[int, tuple[str, list[int]]] = {}
         self._keys: dict[tuple[Any, ...], int] = {}
         self._facts: dict[int, _Facts] = {}
+        self._parts_of: dict[int, Sequence[Node]] = {}
         self._forms = {id(log): self._chosen(log) for log in logs}
         self._frees: dict[int, Free] = {}
         for log in logs:
@@ -108,7 +108,7 @@ class Shared:
 
     def call(self, n: Node) -> Call | None:
         """The definition of a node, if there is one, with what it is called with."""
-        facts = self._of(n)
+        facts = self._facts.get(id(n)) or self._of(n)
         found = self._names.get(facts.form)
         if found is None:
             return None
@@ -129,7 +129,7 @@ class Shared:
             if count > 1 and self._worthwhile(n, count):
                 chosen.append(n)
                 count = 1
-            for p in parts(n):
+            for p in self._parts(n):
                 part = self._of(p).form
                 times[part] = times.get(part, 0) + count
         for n in reversed(chosen):
@@ -138,7 +138,7 @@ class Shared:
     def _visit(self, n: Node, order: dict[int, Node]) -> None:
         form = self._of(n).form
         if form not in order:
-            for p in parts(n):
+            for p in self._parts(n):
                 self._visit(p, order)
             order[form] = n
 
@@ -194,6 +194,7 @@ class Shared:
                 return self._leaf(2, (INDEX, n[1]))
             case "HBound":
                 return _Facts(2, self._form(n), tensors=frozenset([n[1]]))
+        known = self._facts.get
         key: list[Any] = [n[0]]
         given: dict[Given, int] = {}
         tensors, apart = _NONE, n[0] in ("Exp_", "FDef")
@@ -201,7 +202,7 @@ class Shared:
             if type(c) is not tuple:
                 key.append(c)
                 continue
-            f = self._of(c)
+            f = known(id(c)) or self._of(c)
             key.append(f.form)
             for of, x in f.given:
                 if depth and of == INDEX:
@@ -211,8 +212,14 @@ class Shared:
                 key.append(x if here else given.setdefault((of, x), len(given)))
             tensors |= _outside(f.tensors, depth)
             apart = apart or f.apart
-        length = shape(n[0]) + sum(self._of(p).length for p in parts(n))
+        length = shape(n[0]) + sum([self._of(p).length for p in self._parts(n)])
         return _Facts(length, self._form(tuple(key)), tuple(given), tensors, apart)
+
+    def _parts(self, n: Node) -> Sequence[Node]:
+        found = self._parts_of.get(id(n))
+        if found is None:
+            found = self._parts_of[id(n)] = parts(n)
+        return found
 
     def _leaf(self, length: int, given: Given) -> _Facts:
         return _Facts(length, self._form(("real",)), (given,))
@@ -224,8 +231,7 @@ class Shared:
 _NONE: Final = frozenset[int]()
 
 
-@dataclass(frozen=True)
-class _Facts:
+class _Facts(NamedTuple):
     """Of a node: about how long it is in print, its form, which is that of all nodes that differ in
     what is given for parameters only, what is given here, its loose indices that are tensors, and
     whether it cannot stand in a definition, as an outcome matters or a condition stands in it."""

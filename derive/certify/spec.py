@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any, Final
 
-from derive.certify.deep import KINDS, Node, is_formula
+from derive.certify.deep import KINDS, Node, binders, is_formula
 from derive.certify.encode import Free
 from derive.kernel.terms import Term
 
@@ -95,13 +95,12 @@ _IMP: Final = 99
 _ALL: Final = 200
 
 
-def identifier(text: str, used: Iterable[str]) -> str:
+def identifier(text: str, used: Container[str]) -> str:
     """A Coq name that resembles `text` and is not in use."""
     base = re.sub(r"[^A-Za-z0-9_']", "_", text).strip("_") or "x"
     base = base if base[0].isalpha() else f"x{base}"
-    taken = {*_TAKEN, *used}
     name, k = base, 1
-    while name in taken:
+    while name in _TAKEN or name in used:
         k += 1
         name = f"{base}_{k}"
     return name
@@ -137,7 +136,7 @@ class Printer:
         self.call = call
         #: the definitions that were used
         self.called: dict[str, None] = {}
-        self._used = frozenset({*names.values(), *_TAKEN})
+        self._used = frozenset(names.values())
 
     # ------------------------------------------------------------------ statements
 
@@ -170,11 +169,8 @@ class Printer:
         """The body of a definition; `bound` names the loose indices."""
         return self.formula(n, bound, _ALL) if is_formula(n) else self.term(n, bound, _ALL)
 
-    def _call(self, n: Node, bound: tuple[str, ...], outer: int) -> str:
-        """By the definition of the node; empty if it has none."""
-        call = self.call(n)
-        if call is None:
-            return ""
+    def _called(self, call: Call, bound: tuple[str, ...], outer: int) -> str:
+        """By a definition."""
         self.called[call.name] = None
         given = [self.names[x] if of == FREE else bound[-1 - x] for of, x in call.given]
         return _wrap(" ".join([call.name, *given]), _ATOM, outer) if given else call.name
@@ -222,9 +218,9 @@ class Printer:
     # ------------------------------------------------------------------ formulas
 
     def formula(self, p: Node, bound: tuple[str, ...], outer: int) -> str:
-        short = self._call(p, bound, outer)
-        if short:
-            return short
+        call = self.call(p)
+        if call is not None:
+            return self._called(call, bound, outer)
         op, *data = p
         match op:
             case "FEq" | "FLe" | "FLt":
@@ -312,9 +308,9 @@ class Printer:
     # ------------------------------------------------------------------ terms
 
     def term(self, t: Node, bound: tuple[str, ...], outer: int) -> str:
-        short = self._call(t, bound, outer)
-        if short:
-            return short
+        call = self.call(t)
+        if call is not None:
+            return self._called(call, bound, outer)
         op, *data = t
         match op:
             case "Num":
@@ -424,9 +420,9 @@ class Printer:
 
     def fresh(self, bound: tuple[str, ...], wish: str) -> str:
         """A name that is neither bound nor free here."""
-        used = {*bound, *self._used}
         names = chain("ijkl" if wish == "i" else wish, (f"{wish}{k}" for k in count(1)))
-        return next(name for name in names if name not in used)
+        used = (bound, self._used, _TAKEN)
+        return next(name for name in names if not any(name in of for of in used))
 
 
 def softmax_at(a: Node, total: Node) -> int | None:
@@ -475,22 +471,6 @@ def _mentions(n: Node, k: int, depth: int) -> bool:
 def _depths(n: Node, depth: int) -> Sequence[int]:
     """How many indices are bound around each part of a node under so many."""
     return [depth + k for k in binders(n)]
-
-
-def binders(n: Node) -> Sequence[int]:
-    """How many indices a node binds around each of its parts."""
-    match n[0]:
-        case "TSum" | "TProd":
-            return 0, 1
-        case "FAll" | "FEx" | "ApV":
-            return 0, 0, 1
-        case "Lam":
-            return (1,)
-        case "FGrad1" | "FGrad2" | "FGrad3" | "FGrad4":
-            r = int(n[0][-1])
-            return *[0] * r, 1, r, r
-        case _:
-            return [0] * (len(n) - 1)
 
 
 def parts(n: Node) -> Sequence[Node]:

@@ -192,7 +192,8 @@ def _by_rule(altered: str = "") -> str:
     rules = [step["rule"] for step in log.steps]
     where = {rule: log.steps[rules.index(rule)] for rule in rules}
     given = premise(_of_vector(X_J, "g", (), K).data)
-    log.terms = [*log.terms, given, entry("q", I), T.apply("q", T.bound(0)), T.bound(0)]
+    for t in (given, entry("q", I), T.apply("q", T.bound(0)), T.bound(0)):
+        log.terms.append(t)
     at = len(log.terms)
     match altered:
         case "without the premise":
@@ -265,7 +266,8 @@ def _conclude(log: Log, step: Any, children: Sequence[Term]) -> None:
     *dims, function, point, value = children
     added = [*children, T.grad(dims, function, point, value)]
     at = len(log.terms)
-    log.terms = [*log.terms, *added]
+    for t in added:
+        log.terms.append(t)
     step["conclusion"] = at + len(added) - 1
     refs = [{"term": at + k} for k in range(len(children))]
     step["args"] = {
