@@ -139,7 +139,9 @@ class FastEncoderLayer:
             totals, self._each_head(span, qkv, heads), strict=True
         ):
             weights = self._exponentials_of(head, q, k)
-            if not _are_tame(np.matmul(ones, weights, out=total)):
+            with np.errstate(over="ignore"):  # of a sum, too
+                np.matmul(ones, weights, out=total)
+            if not _are_tame(total):
                 self._shifted[head] = True
                 weights = self._exponentials_of(head, q, k)
                 np.matmul(ones, weights, out=total)

@@ -80,6 +80,22 @@ def test_scores_that_would_leave_the_range_of_exp():
     assert all(layer._shifted)
 
 
+def test_finite_exponentials_whose_sum_is_not():
+    """A query of (1, 0) times keys of about (s, 0), where e^s is the largest number but one factor
+    of e: forty of them are too many for the sum."""
+    limit = float(np.log(np.finfo(np.float64).max)) - 1
+    weights = drawn()
+    attention = weights.attention
+    zero = map_leaves(np.zeros_like, attention)
+    b_q, b_k = zero.b_q.copy(), zero.b_k.copy()
+    b_q[:, 0], b_k[:, 0] = 1, limit * np.sqrt(attention.d_k)
+    weights = replace(weights, attention=replace(attention, w_q=zero.w_q, w_k=zero.w_k, b_q=b_q,
+                                                 b_k=b_k))  # fmt: skip
+    layer = FastEncoderLayer(weights)
+    assert_agrees(layer, weights, (40, 12), None, {"rtol": 0, "atol": 1e-11})  # scores of 700
+    assert all(layer._shifted)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_small_scores_need_no_shift(dtype):
     """Just inside the limits no term of a sum has vanished that would count beside it."""
