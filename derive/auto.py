@@ -471,6 +471,26 @@ def _inverted(p: Prover, goal: Term) -> Theorem:
         return _solved(p, goal)
 
 
+def _between_exponentials(p: Prover, goal: Term) -> Theorem:
+    """An inequality with exponentials, from those of what is known to be less."""
+    if goal.op == "eq" or not any(t.op == "fn" and t.data == "exp" for t in T.subterms(goal)):
+        raise search.NotFound(goal, "no inequality of exponentials")
+    with p.remembering(*orders.exponentials(p)):
+        return _simply(p, goal)
+
+
+def _all_alike(p: Prover, goal: Term) -> Theorem:
+    """An equation where entries for all indices are known to be that at an index of the goal."""
+    if goal.op == "eq":
+        for rule in sums.alike(p, goal):
+            try:
+                left, right = (p.replace(side, rule) for side in goal.children)
+                return p.equal(*goal.children, (1, left), (-1, right), show=False)
+            except (search.NotFound, KernelError):
+                continue
+    raise search.NotFound(goal, "no entries are alike")
+
+
 def _as_integers(p: Prover, goal: Term) -> Theorem:
     """Integers are at most others if they are less than the others plus 1."""
     a, b = goal.children
@@ -502,7 +522,7 @@ def _with_instances(p: Prover, goal: Term) -> Theorem:
 _FURTHER: Final = (
     _antisymmetric, _rewritten, _solved, _compared, _divided, _through_functions, _as_integers,
     _mirrored, _summed, _summed_at_indices, _vanishing, _with_instances, _common_factor, _squared,
-    _inverted,
+    _inverted, _between_exponentials, _all_alike,
 )  # fmt: skip
 
 

@@ -115,7 +115,7 @@ def order_of_logarithms(p: Prover, goal: Term, order: Theorem) -> Theorem:
 
 
 def through_functions(p: Prover, goal: Term, prove: Callable[[Term], Theorem]) -> Theorem:
-    """r <= log x from e^r <= x, and sqrt x <= r from x <= r^2 for r >= 0."""
+    """r <= log x from e^r <= x, log x <= r from x <= e^r, and sqrt x <= r from x <= r^2, r >= 0."""
     a, b = goal.children
     work = fact_normaliser("search", p.facts())
     for m, c in work.poly(T.sub(b, a)).items():
@@ -123,8 +123,9 @@ def through_functions(p: Prover, goal: Term, prove: Callable[[Term], Theorem]) -
         if m.indices or len(functions) != len(m.factors):
             continue
         try:
-            if functions == ["log"] and c == 1:
-                return _above_logarithm(p, goal, m.factors[0][0], prove)
+            if functions == ["log"] and abs(c) == 1:
+                side = _above_logarithm if c == 1 else _below_logarithm
+                return side(p, goal, m.factors[0][0], prove)
             if {*functions} == {"sqrt"} and c < 0:
                 root = T.mul(T.num(-c), *(t for t, _ in m.factors))
                 return _below_root(p, goal, root, prove)
@@ -137,10 +138,29 @@ def _above_logarithm(p: Prover, goal: Term, log: Term, prove: Callable[[Term], T
     a, b = goal.children
     rest = fact_normaliser("search", p.facts()).term(T.sub(log, T.sub(b, a)))
     related = T.lt if goal.op == "lt" else T.le
-    power = T.fn("exp", rest)
-    order = prove(related(power, log.children[0]))
+    power, x = T.fn("exp", rest), log.children[0]
+    order = prove(related(power, x))
+    p.fact(p.order(T.lt(T.ZERO, x), (1, order)))
     logs = order_of_logarithms(p, related(T.fn("log", power), log), order)
-    return p.order(goal, (1, logs))
+    return p.order(goal, (1, logs), (1, _logarithm_of_exponential(p, rest)))
+
+
+def _logarithm_of_exponential(p: Prover, x: Term) -> Theorem:
+    """log e^x = x, also where the normal form of e^x is a product."""
+    v = T.var("_v", "real")
+    law = p.equal(T.fn("log", T.fn("exp", v)), v, show=False)
+    return p.at(p.for_all(law, v), x)
+
+
+def _below_logarithm(p: Prover, goal: Term, log: Term, prove: Callable[[Term], Theorem]) -> Theorem:
+    a, b = goal.children
+    rest = fact_normaliser("search", p.facts()).term(T.add(log, T.sub(b, a)))
+    related = T.lt if goal.op == "lt" else T.le
+    power, x = T.fn("exp", rest), log.children[0]
+    p.fact(lemmas.positive(p, x))
+    order = prove(related(x, power))
+    logs = order_of_logarithms(p, related(log, T.fn("log", power)), order)
+    return p.order(goal, (1, logs), (-1, _logarithm_of_exponential(p, rest)))
 
 
 def _below_root(p: Prover, goal: Term, root: Term, prove: Callable[[Term], Theorem]) -> Theorem:
@@ -233,14 +253,32 @@ def _learn_order_of_exponentials(p: Prover, goal: Term) -> None:
         try:
             p.fact(p.mp(p.axiom("exp-increasing", x, y), _less(p, T.lt(x, y))))
         except _FAILED:
-            if T.le(x, y) in known:
-                p.fact(_order_of_exponentials(p, x, y))
+            for order in [f for f in p.facts() if f.conclusion is T.le(x, y)][:1]:
+                p.fact(_order_of_exponentials(p, order))
 
 
-def _order_of_exponentials(p: Prover, x: Term, y: Term) -> Theorem:
-    """e^x <= e^y from x <= y, which is known."""
+def exponentials(p: Prover) -> Iterator[Theorem]:
+    """e^x <= e^y for what is known of the form x <= y, and the same for < and for all indices."""
+    for known in p.known():
+        indices: list[Term] = []
+        while known.conclusion.op == "forall" and known.conclusion.data[0] == "fin":
+            p.opened += 1
+            indices.append(T.var(f"_i{p.opened}", "fin", known.conclusion.children[0]))
+            known = infer("specialise", [known], indices[-1])
+        x, y = known.conclusion.children if known.conclusion.op in ("le", "lt") else (None, None)
+        if x is None or y is None:
+            continue
+        if known.conclusion.op == "lt":
+            powers = p.mp(p.axiom("exp-increasing", x, y), known)
+        else:
+            powers = _order_of_exponentials(p, known)
+        yield p.for_all(powers, *indices) if indices else powers
+
+
+def _order_of_exponentials(p: Prover, known: Theorem) -> Theorem:
+    """e^x <= e^y from x <= y."""
+    x, y = known.conclusion.children
     goal = T.le(T.fn("exp", x), T.fn("exp", y))
-    known = next(f for f in p.facts() if f.conclusion is T.le(x, y))
 
     def same(case: Theorem) -> Theorem:
         hole, e = T.var("_y", "real"), goal.children[0]

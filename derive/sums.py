@@ -82,6 +82,16 @@ def at_free_indices(p: Prover, goal: Term) -> Iterator[Theorem]:
                     yield instance
 
 
+def alike(p: Prover, goal: Term) -> Iterator[Theorem]:
+    """For all j: x_j = x_k, with k of the goal, from what is known for all i and j: x_i = x_j."""
+    for known in at_free_indices(p, goal):
+        c = known.conclusion
+        if c.op == "forall" and c.data[0] == "fin" and c.children[-1].op == "eq":
+            j = _fresh(p, c.children[0])
+            at = infer("specialise", [known], j)
+            yield p.for_all(p.equal(*reversed(at.conclusion.children), (-1, at), show=False), j)
+
+
 # ---------------------------------------------------------------------------- squares
 
 

@@ -183,6 +183,19 @@ TRUE: dict[str, tuple[Any, ...]] = {
     ),
     "a weight is at most 1": (at_most(exp(z[i]) / total(exp(z[j]), j), 1),),
     "the largest is below log-sum-exp": (at_most(z[i], lse(of_z)),),
+    "log-sum-exp is at most a bound plus log n": (
+        at_most(lse(of_z), c + log(n)), forall(j, at_most(z[j], c)),
+    ),
+    "log-sum-exp is at least a mean plus log n": (at_most(mean(of_z) + log(n), lse(of_z)),),
+    "exponentials of bounded scores": (
+        less(total(exp(z[j]), j), n * exp(c)), forall(j, less(z[j], c)),
+    ),
+    "from an exponential to a logarithm": (at_most(a, log(x)), at_most(exp(a), x)),
+    "from a logarithm to an exponential": (less(log(x), a), less(0, x), less(x, exp(a))),
+    "equal scores share evenly": (
+        equal(exp(z[i]) / total(exp(z[j]), j), 1 / n), forall([i, j], equal(z[i], z[j])),
+    ),
+    "equal entries add up": (equal(total(z[j], j), n * z[i]), forall([i, j], equal(z[i], z[j]))),
     "RMSNorm stays below the root of the width": (
         at_most(total(rms_norm(of_z, epsilon) ** 2, i), n),
     ),
@@ -308,6 +321,14 @@ FALSE: dict[str, tuple[Any, ...]] = {
     ),
     "a weight is below 1": (less(exp(z[i]) / total(exp(z[j]), j), 1),),
     "log-sum-exp is below the largest": (at_most(lse(of_z), z[i]),),
+    "log-sum-exp is at most a bound": (at_most(lse(of_z), c), forall(j, at_most(z[j], c))),
+    "log-sum-exp is less than a bound plus log n": (
+        less(lse(of_z), c + log(n)), forall(j, at_most(z[j], c)),
+    ),
+    "a logarithm below without its sign": (at_most(log(x), a), at_most(x, exp(a))),
+    "two equal scores share evenly": (
+        equal(exp(z[i]) / total(exp(z[j]), j), 1 / n), equal(z[i], z[l]),
+    ),
     "root of a sum": (equal(sqrt(u + v), sqrt(u) + sqrt(v)),),
     "cosine schedule": (at_most(a + (c - a) * (1 + cos(pi * t)) / 2, c),),
     "no zero divisors": (
