@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +24,7 @@ from numeric.masks import apply_mask, require_mask_shape
 from numeric.memory import Arena
 from numeric.multi_head import concat_heads, split_heads
 from numeric.normalization import checked_divisor
+from numeric.trees import leaves, map_leaves
 from numeric.weights import FeedForwardWeights, MultiHeadWeights
 
 #: So many numbers stay in the cache between the passes over them.
@@ -36,18 +36,19 @@ _SPAN = 2048
 class FastEncoderLayer:
     """Post-LN with biases: self-attention, one network with ReLU, norms with epsilon inside.
 
-    Works in the precision of the weights, which must not change as long as it is used.  The arrays
-    that `forward` and `backward` return belong to the layer and are written over by its next call;
-    `backward` belongs to the last `forward`; repeated, it runs that again, as its gradients stand
-    where something was kept.
+    Works in the widest precision among the weights, which must not change as long as it is used,
+    nor x and mask before `backward`.  The arrays that `forward` and `backward` return belong to the
+    layer and are written over by its next call; `backward` belongs to the last `forward`; repeated,
+    it runs that again, as its gradients stand where something was kept.
     """
 
     def __init__(self, weights: EncoderLayerWeights, *, epsilon: float = 1e-5) -> None:
-        """Raises ValueError for weights of another kind of layer, and for an epsilon of 0."""
+        """Raises ValueError for weights of another kind of layer or that are not real, and for an
+        epsilon of 0."""
         if not 0 < epsilon < math.inf:
             raise ValueError(f"epsilon is {epsilon}; expected a finite number above 0")
         self.weights = weights
-        self._attention, self._network, *norms = _plain_parts(weights)
+        self._attention, self._network, *norms = _plain_parts(_of_one_precision(weights))
         self._epsilon = epsilon
         self._largest = 0, 0
         self._has_run = self._is_used_up = False
@@ -205,7 +206,8 @@ class FastEncoderLayer:
         ):
             u += bias[: len(u)]
             u += block
-            u -= u @ self._mean
+            for _ in range(2):  # the second takes away what the rounded means have left
+                u -= u @ self._mean
             np.einsum("nd,nd->n", u, u, out=inverse[:, 0])
             inverse /= u.shape[1]
             inverse += self._epsilon
@@ -358,11 +360,19 @@ class FastEncoderLayer:
         return matrices + [grad_b[part].reshape(h, -1) for part in parts]
 
 
-def _real(name: str, values: npt.ArrayLike, dtype: np.dtype[Any]) -> Array:
+def _real(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike) -> Array:
     array = as_floating(values)
     if array.dtype.kind == "c":
         raise ValueError(f"{name} has dtype {array.dtype}; expected real numbers")
-    return np.ascontiguousarray(array, dtype=dtype)
+    return np.asarray(array, dtype, order="C")
+
+
+def _of_one_precision(weights: EncoderLayerWeights) -> EncoderLayerWeights:
+    dtype = np.result_type(*leaves(weights))
+    if dtype.kind == "c":
+        raise ValueError(f"weights have dtype {dtype}; expected real numbers")
+    alike: EncoderLayerWeights = map_leaves(lambda w: w.astype(dtype, copy=False), weights)
+    return alike
 
 
 def _are_tame(totals: Array) -> bool:

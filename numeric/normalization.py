@@ -180,6 +180,9 @@ def _centred(x: Array, axes: Axes) -> Array:
     # What overflows or is not a number in x comes out as a divisor that is refused.
     with np.errstate(over="ignore", invalid="ignore"):
         centred: Array = x - x.mean(axis=axes, keepdims=True)
+        # A mean is rounded. Where all entries are equal, nothing but that would be left of them,
+        # and divided by a small epsilon it would be of any size.
+        centred -= centred.mean(axis=axes, keepdims=True)
     return centred
 
 

@@ -94,6 +94,8 @@ def _checked(x: npt.ArrayLike, positions: npt.ArrayLike, base: float) -> tuple[A
     """x, and the angles (..., n, d/2) in float64: in float32 one near 2000 is off by 1e-4."""
     x, positions = as_floating(x), as_floating(positions).astype(np.float64)
     require_shape("x", x, {"n": None, "d": None}, leading=None)
+    if x.shape[-1] % 2:
+        raise ValueError(f"x has shape {x.shape}; expected (..., n, d) with d even")
     require_finite("positions", positions)
     rows = x.shape[:-1]
     fits = positions.ndim in (1, len(rows)) and all(

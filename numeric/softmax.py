@@ -74,7 +74,7 @@ def log_softmax_vjp(logits: npt.ArrayLike, cotangent: npt.ArrayLike) -> Array:
     """
     probabilities, cotangent = softmax(logits), as_floating(cotangent)
     require_shape("cotangent", cotangent, {}, leading=probabilities.shape)
-    reached = np.where(np.isneginf(as_floating(logits)), 0, cotangent)
+    reached = np.where(np.isneginf(as_floating(logits).real), 0, cotangent)
     gradient: Array = reached - probabilities * reached.sum(axis=-1, keepdims=True)
     return gradient
 

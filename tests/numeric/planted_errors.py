@@ -859,6 +859,14 @@ NORMS = [
         "normalization::test_constant_rows_give_beta_and_finite_gradients",
     ),
     Planted(
+        "the rounding of the mean is normalised",
+        "normalization",
+        "_centred",
+        "centred -= centred.mean(axis=axes, keepdims=True)",
+        "pass",
+        "normalization::test_a_mean_far_above_the_deviation_costs_no_digits",
+    ),
+    Planted(
         "epsilon outside the root where it belongs inside",
         "normalization",
         "_root",

@@ -126,6 +126,38 @@ def test_backward_is_that_of_the_last_forward_and_may_be_repeated():
         np.testing.assert_allclose(found, encoder_layer_vjp(y, weights, g)[0], **EXACT)
 
 
+@pytest.mark.parametrize("part", ["_network_backward", "_attend_backward", "_gradients"])
+def test_backward_after_one_that_was_interrupted(part, monkeypatch):
+    weights, rng = drawn(), np.random.default_rng(0)
+    layer = FastEncoderLayer(weights)
+    x, g = rng.standard_normal((2, 70, 30, 12))
+    layer.forward(x)
+    real, calls = getattr(layer, part), []
+
+    def interrupted(*arguments):
+        calls.append(part)
+        if len(calls) == (1 if part == "_gradients" else 2):  # in the second span
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(layer, part, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        layer.backward(g)
+    found_x, found = layer.backward(g)
+    wanted_x, wanted = encoder_layer_vjp(x, weights, g)
+    for a, b in zip([found_x, *leaves(found)], [wanted_x, *leaves(wanted)], strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("d_ff", [1, 3, 5, 9, 31])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_hidden_units_of_any_number(d_ff, dtype):
+    """What is known of every one is a byte, in memory that holds numbers of four or eight."""
+    weights = EncoderLayerWeights.init(np.random.default_rng(5), 12, 3, d_ff).astype(dtype)
+    tolerance = EXACT if dtype == np.float64 else {"rtol": 0, "atol": 2e-5}
+    assert_agrees(FastEncoderLayer(weights), weights, (2, 7, 12), None, tolerance)
+
+
 def test_what_it_returned_may_be_handed_back_to_it():
     weights, rng = drawn(), np.random.default_rng(0)
     layer = FastEncoderLayer(weights)
@@ -176,6 +208,18 @@ def test_numbers_whose_squares_overflow_are_refused():
             run(x.astype(np.float32))
 
 
+def test_a_mean_far_above_the_deviation_costs_no_digits():
+    """In float32 means near 1000 are off by up to 3e-5, a deviation of 0.01 is no more than that
+    times 300."""
+    weights = drawn()
+    still = map_leaves(np.zeros_like, (weights.attention, weights.feed_forward))
+    weights = replace(weights, attention=still[0], feed_forward=still[1])
+    x = 1000 + 0.01 * np.random.default_rng(0).standard_normal((40, 12)).astype(np.float32)
+    exact = encoder_layer(x.astype(np.float64), weights)
+    found = FastEncoderLayer(weights.astype(np.float32)).forward(x)
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, np.nan, np.inf])
 def test_an_epsilon_that_is_not_positive_is_refused(epsilon):
     with pytest.raises(ValueError, match=f"epsilon is {epsilon}; expected a finite number above 0"):
@@ -191,6 +235,20 @@ def test_what_is_not_real_is_refused():
     layer.forward(np.ones((3, 12), np.float16))
     with pytest.raises(ValueError, match="cotangent has dtype complex128; expected real numbers"):
         layer.backward(np.ones((3, 12)) + 0j)
+    with pytest.raises(ValueError, match="weights have dtype complex128; expected real numbers"):
+        FastEncoderLayer(drawn(np.complex128))
+
+
+@pytest.mark.parametrize("narrow", ["attention", "feed_forward", "feed_forward_norm"])
+def test_the_widest_precision_of_the_weights_is_that_of_all(narrow):
+    weights = drawn()
+    weights = replace(weights, **{narrow: getattr(weights, narrow).astype(np.float32)})
+    x, g = np.random.default_rng(0).standard_normal((2, 3, 12))
+    layer = FastEncoderLayer(weights)
+    np.testing.assert_allclose(layer.forward(x), encoder_layer(x, weights), **EXACT)
+    grad_x, found = layer.backward(g)
+    assert {a.dtype for a in (grad_x, *leaves(found))} == {np.dtype(np.float64)}
+    np.testing.assert_allclose(grad_x, encoder_layer_vjp(x, weights, g)[0], **EXACT)
 
 
 def test_backward_needs_a_forward_pass_that_has_come_to_its_end():
@@ -235,6 +293,8 @@ def test_bad_shapes_are_named():
         layer.forward(np.ones((3, 11)))
     with pytest.raises(ValueError, match=r"x has shape \(2, 0, 12\); expected at least one token"):
         layer.forward(np.ones((2, 0, 12)))
+    with pytest.raises(ValueError, match=r"x has shape \(\); expected"):
+        layer.forward(1.0)
     layer.forward(np.ones((3, 12)))
     with pytest.raises(ValueError, match=r"cotangent has shape \(2, 12\); expected \(3, 12\)"):
         layer.backward(np.ones((2, 12)))

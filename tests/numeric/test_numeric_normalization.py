@@ -103,6 +103,29 @@ def test_constant_rows_give_beta_and_finite_gradients(layer, vjp, value, rng):
     assert all(np.isfinite(gradient).all() for gradient in gradients)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("layer", "vjp"), LAYERS)
+def test_the_rounding_of_a_mean_is_not_normalised(layer, vjp, dtype, rng):
+    """In float32 the mean of 512 times 1000.1 is off by some 1e-4, ten times this epsilon."""
+    n, epsilon, axis = 512, 1e-5, 0 if layer is batch_norm else 1
+    x, cotangent = np.full((n, n), 1000.1, dtype), rng.standard_normal((n, n)).astype(dtype)
+    ones, zeros = np.ones(n, dtype), np.zeros(n, dtype)
+    np.testing.assert_allclose(layer(x, ones, zeros, epsilon=epsilon), 0, atol=1e-4)
+    divisor = epsilon if layer is layer_norm_outside else math.sqrt(epsilon)
+    expected = (cotangent - cotangent.mean(axis=axis, keepdims=True)) / divisor
+    gradient, of_gamma, _ = vjp(x, ones, zeros, cotangent, epsilon=epsilon)
+    np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-3 * expected.max())
+    np.testing.assert_allclose(of_gamma, 0, atol=1e-2)
+
+
+@pytest.mark.parametrize(("layer", "vjp"), LAYERS)
+def test_a_mean_far_above_the_deviation_costs_no_digits(layer, vjp, rng):
+    x = (1000 + 0.01 * rng.standard_normal((64, 64))).astype(np.float32)
+    ones, zeros = np.ones(64, np.float32), np.zeros(64, np.float32)
+    exact = layer(x.astype(np.float64), ones, zeros, epsilon=1e-5)
+    np.testing.assert_allclose(layer(x, ones, zeros, epsilon=1e-5), exact, rtol=0, atol=2e-6)
+
+
 def test_gradient_at_a_constant_row(rng):
     """The derivative of u / (sigma + epsilon) at u = 0 is that of u / epsilon."""
     cotangent = rng.standard_normal((1, 6))

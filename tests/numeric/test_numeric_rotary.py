@@ -136,7 +136,7 @@ def test_frequencies_are_those_of_the_sinusoidal_encoding():
 @pytest.mark.parametrize(
     ("x", "positions", "options", "message"),
     [
-        ((3, 5), (3,), {}, "d_model=5 is odd; expected an even width"),
+        ((3, 5), (3,), {}, r"x has shape \(3, 5\); expected \(\.\.\., n, d\) with d even"),
         ((4,), (4,), {}, r"x has shape \(4,\); expected \(\.\.\., n, d\)"),
         ((2, 3, 4), (2,), {}, r"positions has shape \(2,\); expected \(3,\) or \(2, 3\)"),
         ((2, 3, 4), (3, 3), {}, r"positions has shape \(3, 3\); expected \(3,\) or \(2, 3\)"),
