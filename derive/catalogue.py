@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
@@ -135,7 +136,24 @@ def load_file(path: str | Path) -> tuple[Claim, ...]:
         spec.loader.exec_module(module)
     claims = _claims_of(module, shown)
     _refuse_duplicates(claims, f"{shown}{_line_of_claims(shown)}")
-    return claims
+    return _as_written(claims, spec, path)
+
+
+def _as_written(claims: tuple[Claim, ...], spec: ModuleSpec, path: str | Path) -> tuple[Claim, ...]:
+    """The claims of a file, with what stands in it before SymPy evaluates it."""
+    from derive import verbatim, written
+
+    def read_again() -> Sequence[Claim]:
+        sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
+        with _no_bytecode():
+            verbatim.run(Path(path).read_bytes(), str(path), vars(module))
+        return _claims_of(module, str(path))
+
+    before = sys.modules[spec.name]
+    try:
+        return written.with_written(claims, read_again)
+    finally:
+        sys.modules[spec.name] = before
 
 
 @contextlib.contextmanager

@@ -106,6 +106,7 @@ class Claim:
     meant to be false gives `counterexample` and, where one exists, `correction`.  `defined`
     proves an obligation of well-definedness that does not follow from sorts and hypotheses.
     `mutations` makes the mistakes that have to be caught; it is called where they are asked for.
+    `written` is the same claim as it stands in a user's file, before SymPy evaluates it.
     """
 
     id: str
@@ -125,6 +126,7 @@ class Claim:
     remark: str = ""
     reason: str = ""
     module: str = field(default="", compare=False)
+    written: Claim | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         _check_kinds(self)
@@ -140,6 +142,13 @@ class Claim:
     @property
     def topic(self) -> str:
         return self.id.split("/")[0]
+
+    @property
+    def has_scripts(self) -> bool:
+        """Whether anything in it is proved by hand."""
+        stated = (self.witness, self.counterexample, *(a.counterexample for a in self.added))
+        scripts = [self.proof, self.defined, *(e.proof for e in stated if e is not None)]
+        return any(s is not None for s in scripts) or self.correction is not None
 
     def _repr_html_(self) -> str:
         """For notebooks, as `_repr_latex_`."""

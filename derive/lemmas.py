@@ -46,6 +46,8 @@ def learn(p: Prover, goal: Term) -> bool:
     for t in dict.fromkeys(T.subterms(goal)) if p.patient else ():
         if t.op == "pow" and t.data < 0 and not t.loose:
             _learn_nonzero(p, t.children[0])
+        if t.op == "fn" and t.data == "log" and t.children[0].op == "num":
+            learn_logarithm(p, t.children[0])
     for t in free_functions(goal, "max", "min", "abs"):
         a, b = (T.ZERO, t.children[0]) if t.data == "abs" else t.children[:2]
         if len(t.children) <= 2 and any(c.op == "mul" for c in (a, b)):
@@ -136,6 +138,19 @@ def nonzero(p: Prover, t: Term) -> Theorem:
     with p.supposing(premise) as case:
         law = p.discharge(p.trivial(T.negate(T.eq(whole, T.ZERO))), case)
     return p.mp(p.at(p.for_all(law, *names), *t.children), *parts)
+
+
+def learn_logarithm(p: Prover, x: Term) -> None:
+    """The sign of log x for a number x > 0, since log x <= x - 1 and log(1/x) <= 1/x - 1."""
+    if x.data <= 0 or x.data == 1:
+        return
+    log, inverse = T.fn("log", x), T.num(1 / x.data)
+    small = x if x.data < 1 else inverse
+    goal = T.lt(log, T.ZERO) if small is x else T.lt(T.ZERO, log)
+    if goal not in {f.conclusion for f in p.facts()}:
+        tangent = p.mp(p.axiom("log-tangent", small), p.trivial(T.lt(T.ZERO, small)))
+        law = () if small is x else ((-1, log_of_product(p, [inverse, x])),)
+        p.fact(p.order(goal, *law, (1, tangent)))
 
 
 def _learn_order(p: Prover, a: Term, b: Term) -> None:

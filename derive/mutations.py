@@ -63,8 +63,9 @@ def as_claim(claim: Claim, mutation: Mutation, number: int) -> Claim:
     """The claim with the mistake in it, and without what settles it."""
     id_ = f"{claim.id}-mutation-{number}"
     bare = replace(
-        claim, id=id_, twin=mutation.twin, proof=None, added=(), witness=None, correction=None,
-        counterexample=mutation.counterexample, mutations=None, expected=Verdict.REFUTED,
+        claim, id=id_, written=None, twin=mutation.twin, proof=None, added=(), witness=None,
+        correction=None, counterexample=mutation.counterexample, mutations=None,
+        expected=Verdict.REFUTED,
     )  # fmt: skip
     if mutation.statement is None and mutation.given is None:
         reason = "only the numbers are mistaken"

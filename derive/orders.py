@@ -23,7 +23,7 @@ def learn(p: Prover, goal: Term) -> None:
     """Add what can be known of functions in an inequality to the facts."""
     for t in dict.fromkeys(T.subterms(goal)):
         if t.op == "fn" and t.data in ("log", "rpow") and t.children[0].op == "num":
-            _learn_logarithm(p, t.children[0])
+            lemmas.learn_logarithm(p, t.children[0])
     _learn_order_of_roots(p, lemmas.free_functions(goal, "sqrt"))
     _learn_order_of_logarithms(p, lemmas.free_functions(goal, "log"))
     _learn_order_of_exponentials(p, goal)
@@ -37,16 +37,6 @@ def _learn_positive_integers(p: Prover) -> None:
             p.fact(p.next_integer(p.trivial(T.lt(T.ZERO, whole.conclusion.children[0]))))
         except _FAILED:
             continue
-
-
-def _learn_logarithm(p: Prover, x: Term) -> None:
-    """0 < log x for a number x > 1, since log(1/x) <= 1/x - 1."""
-    inverse = T.num(1 / x.data) if x.data > 1 else x
-    goal = T.lt(T.ZERO, T.fn("log", x))
-    if inverse is x or goal in {f.conclusion for f in p.facts()}:
-        return
-    tangent = p.mp(p.axiom("log-tangent", inverse), p.trivial(T.lt(T.ZERO, inverse)))
-    p.fact(p.order(goal, (-1, lemmas.log_of_product(p, [inverse, x])), (1, tangent)))
 
 
 def _learn_order_of_roots(p: Prover, roots: list[Term]) -> None:

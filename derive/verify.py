@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import sympy as sp
 
-from derive import auto, contradictions, counterexample, definitions, latex
+from derive import auto, contradictions, counterexample, definitions, latex, restating
 from derive.claim import Added, Argument, Claim, Correction, Example, Given, Notation, Script
 from derive.convert import ConversionError, Converter
 from derive.kernel import terms as T
@@ -63,6 +63,8 @@ class _Work:
     conclusion: Term
     given: tuple[Term, ...]
     added: tuple[Term, ...]
+    #: the same as SymPy evaluates it, where that is another form
+    evaluated: _Work | None = None
     logs: list[tuple[str, Term, Json]] = field(default_factory=list)
     axioms: set[str] = field(default_factory=set)
 
@@ -110,7 +112,10 @@ def settle(claim: Claim, *, wary: bool = True) -> Settled:
     if claim.statement is None:
         return Settled(_result(claim, Verdict.NOT_MATHEMATICAL, "", reason=claim.reason))
     try:
-        settled = _settle(claim, wary)
+        if claim.written is None or claim.has_scripts:
+            settled = _settle(claim, wary)
+        else:
+            settled = _settle(claim.written, wary, claim)
     except (*_SEARCH_FAILED, Unsettled) as error:
         statement = _statement_latex(claim)
         reason = f"{type(error).__name__}: {error}" if not str(error) else str(error)
@@ -172,6 +177,8 @@ def statement_latex(claim: Claim) -> str:
 
 
 def _statement_latex(claim: Claim) -> str:
+    if claim.written is not None and not claim.has_scripts:
+        claim = claim.written
     hypotheses: tuple[Given | Added, ...] = (*claim.given, *claim.added)
     for stated in (hypotheses, ()):  # a hypothesis may be what is wrong
         converter = Converter()
@@ -184,8 +191,10 @@ def _statement_latex(claim: Claim) -> str:
     return r"\text{(not understood)}"
 
 
-def _settle(claim: Claim, wary: bool) -> Settled:
+def _settle(claim: Claim, wary: bool, evaluated: Claim | None = None) -> Settled:
     work = _read(claim)
+    if evaluated is not None:
+        work.evaluated = _read(evaluated, said=True)
     if claim.counterexample is not None:
         return _refuted(claim, work, claim.counterexample)
     if claim.proof is None and not claim.added:
@@ -208,8 +217,12 @@ def _settle(claim: Claim, wary: bool) -> Settled:
             _refuse_contradictory(work, [h for h in work.hypotheses if h in proved.used])
         return _finish(claim, work, Verdict.PROVED, proved)
     if not any(h in proved.used for h in work.added):  # then the log must not mention them, either
-        return _settle(replace(claim, added=(), witness=None), wary)
+        return _settle(_without_added(claim), wary, evaluated and _without_added(evaluated))
     return _conditional(claim, work, proved)
+
+
+def _without_added(claim: Claim) -> Claim:
+    return replace(claim, added=(), witness=None)
 
 
 def _refuse_contradictory(work: _Work, hypotheses: Sequence[Term]) -> None:
@@ -241,14 +254,16 @@ def _early_counterexample(work: _Work) -> tuple[Values, list[Theorem]] | None:
     return None
 
 
-def _read(claim: Claim) -> _Work:
+def _read(claim: Claim, *, said: bool = False) -> _Work:
+    """A claim in the kernel's language; `said`: another form of it is what is settled."""
     converter = Converter()
     given = tuple(converter.formula(g.formula) for g in claim.given)
     added = tuple(converter.formula(a.formula) for a in claim.added)
     conclusion = converter.formula(claim.statement)
     _check_notation(claim.given, (*converter.declared, *given))
     _check_print((*given, *added, conclusion))
-    _check_said(conclusion)
+    if not said:
+        _check_said(conclusion)
     for formula in (*converter.declared, *given, *added, conclusion):
         check_statement(formula)  # else a search would end in a message about something else
     return _Work(converter, conclusion, given, added)
@@ -325,7 +340,18 @@ def _check_notation(stated: Sequence[Given], hypotheses: Sequence[Term]) -> None
 
 def _prove(claim: Claim, work: _Work) -> _Proved:
     goal = work.goal(with_added=True)
-    return _prove_goal(work, claim.proof, goal, work.hypotheses, claim.defined)
+    proved = _prove_goal(work, claim.proof, goal, work.hypotheses, claim.defined)
+    if claim.written is not None:
+        _check_defined(_read(claim.written).goal(with_added=True), claim.defined)
+    return proved
+
+
+def _check_defined(goal: Term, by_hand: Argument | None) -> None:
+    """Refuse what is not defined as it is written, though it is as SymPy evaluates it."""
+    try:
+        auto.prove_obligations(Prover(Converter(), ()), obligations(goal), by_hand)
+    except _SEARCH_FAILED as error:
+        raise Unsettled(f"not shown to be defined as it is written: {error}") from error
 
 
 def _prove_goal(
@@ -336,7 +362,7 @@ def _prove_goal(
     for _ in hypotheses:
         conclusion = conclusion.children[1]
     if script is None:
-        theorem = auto.prove(prover, conclusion)
+        theorem = _found(prover, work, conclusion)
         prover.note(theorem, "found by the automatic prover")
     else:
         theorem = script(prover)
@@ -359,6 +385,21 @@ def _prove_goal(
     for r in roots:
         used |= _premises_needed(r, hypotheses)
     return _Proved(_steps(prover, goal), used)
+
+
+def _found(p: Prover, work: _Work, conclusion: Term) -> Theorem:
+    """By the automatic prover, if need be by the form that SymPy gives to the statement."""
+    try:
+        return auto.prove(p, conclusion)
+    except _SEARCH_FAILED as error:
+        other = work.evaluated
+        if other is None or conclusion is not work.conclusion:
+            raise
+        failure = error
+    try:
+        return restating.prove(p, conclusion, other.hypotheses, other.conclusion)
+    except _SEARCH_FAILED:
+        raise failure from None
 
 
 def _premises_needed(root: Theorem, hypotheses: Sequence[Term]) -> frozenset[Term]:
