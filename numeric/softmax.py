@@ -41,6 +41,7 @@ def softmax_pullback(
 ) -> tuple[Array, Callable[[npt.ArrayLike], Array]]:
     """Probabilities (..., m), and cotangent (..., m) -> gradient (..., m).
 
+    The gradients are made of the probabilities, which must not change before.
     overwrite: logits and cotangent are not needed any more, and may become what is returned.
     """
     probabilities = softmax(logits, overwrite=overwrite)

@@ -36,10 +36,19 @@ def load_safetensors(path: str | os.PathLike[str]) -> dict[str, Array]:
 
 
 def save_safetensors(state: Mapping[str, npt.ArrayLike], path: str | os.PathLike[str]) -> None:
-    """Write the names and arrays, for instance those of `torch_state_dict`, to the file."""
+    """Write the names and arrays, for instance those of `torch_state_dict`, to the file.
+
+    Raises ValueError for numbers that `load_safetensors` does not read.
+    """
     safetensors = _package()
     # The package writes the memory as it lies, in whatever order.
-    arrays = {name: np.ascontiguousarray(array) for name, array in state.items()}
+    arrays = {name: np.asarray(array, order="C") for name, array in state.items()}
+    readable = {np.dtype(kind) for kind in _DTYPES.values()}
+    for name, array in arrays.items():
+        if array.dtype.newbyteorder("<") not in readable:
+            raise ValueError(
+                f"{name} has dtype {array.dtype}; expected real numbers of 8 to 64 bits"
+            )
     safetensors.numpy.save_file(arrays, path)
 
 

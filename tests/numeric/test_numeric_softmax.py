@@ -78,6 +78,14 @@ def test_a_row_with_everything_excluded_is_zero(rng):
     np.testing.assert_array_equal(log_softmax_vjp(logits, cotangent)[0], [0] * 3)
 
 
+def test_vjp_of_log_softmax_at_complex_logits(rng):
+    """Complex numbers stay complex; what is excluded is told by the real part."""
+    logits, cotangent = rng.standard_normal((2, 4))
+    logits[1] = -INF
+    gradient = log_softmax_vjp(logits + 0j, cotangent)
+    np.testing.assert_allclose(gradient, log_softmax_vjp(logits, cotangent), atol=1e-15)
+
+
 @pytest.mark.parametrize("function", [softmax, log_softmax])
 @pytest.mark.parametrize("entry", [np.nan, INF])
 def test_what_is_no_number_is_refused(function, entry):

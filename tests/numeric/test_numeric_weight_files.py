@@ -99,6 +99,23 @@ def test_numbers_of_another_kind(tmp_path):
         load_safetensors(path)
 
 
+@pytest.mark.parametrize("array", [3.0, np.array([1.5, 2], ">f8"), np.zeros((0, 3)), [1, 2]])
+def test_what_is_written_is_read_again(array, tmp_path):
+    """The shape of a number, too: the count of batches of `nn.BatchNorm1d` is one."""
+    path = tmp_path / "a.safetensors"
+    save_safetensors({"a": array}, path)
+    loaded = load_safetensors(path)["a"]
+    assert loaded.shape == np.shape(array)
+    np.testing.assert_array_equal(loaded, array)
+
+
+@pytest.mark.parametrize("dtype", [complex, bool, "U1"])
+def test_what_could_not_be_read_is_not_written(dtype, tmp_path):
+    with pytest.raises(ValueError, match=r"bias has dtype .*; expected real numbers"):
+        save_safetensors({"bias": np.zeros(2, dtype)}, tmp_path / "a.safetensors")
+    assert not list(tmp_path.iterdir())
+
+
 def test_no_file(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_safetensors(tmp_path / "missing.safetensors")
