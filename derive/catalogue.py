@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -134,7 +135,7 @@ def load_file(path: str | Path) -> tuple[Claim, ...]:
     sys.modules[name] = module
     with _one_line(shown), _no_bytecode(), contextlib.redirect_stdout(sys.stderr):
         spec.loader.exec_module(module)
-    claims = _claims_of(module, shown)
+    claims = tuple(replace(c, from_file=True) for c in _claims_of(module, shown))
     _refuse_duplicates(claims, f"{shown}{_line_of_claims(shown)}")
     return _as_written(claims, spec, path)
 

@@ -106,7 +106,8 @@ class Claim:
     meant to be false gives `counterexample` and, where one exists, `correction`.  `defined`
     proves an obligation of well-definedness that does not follow from sorts and hypotheses.
     `mutations` makes the mistakes that have to be caught; it is called where they are asked for.
-    `written` is the same claim as it stands in a user's file, before SymPy evaluates it.
+    `from_file` tells the claims of a user's file; `written` is the same claim as it stands there,
+    before SymPy evaluates it.
     """
 
     id: str
@@ -125,7 +126,7 @@ class Claim:
     mutations: Callable[[], Sequence[Mutation]] | None = None
     remark: str = ""
     reason: str = ""
-    module: str = field(default="", compare=False)
+    from_file: bool = field(default=False, compare=False)
     written: Claim | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:

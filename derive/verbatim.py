@@ -8,9 +8,11 @@ other modules, does what it always does.
 from __future__ import annotations
 
 import ast
+import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
+from functools import partial, reduce
 from typing import Any, Final
 
 import sympy as sp
@@ -24,7 +26,13 @@ _CALL: Final = "_derive_call"
 _OF_THE_FRAME: Final = frozenset(["super", "locals", "globals", "vars", "dir", "eval", "exec"])
 _FUNCTIONS: Final = frozenset(
     [sp.exp, sp.sin, sp.cos, sp.tan, sp.sinh, sp.cosh, sp.tanh, sp.Abs, sp.floor, sp.ceiling,
-     sp.frac, sp.Max, sp.Min, sp.Mod, sp.Add, sp.Mul, sp.Pow]
+     sp.frac, sp.Max, sp.Min, sp.Mod, sp.Add, sp.Mul, sp.Pow, sp.log]
+)  # fmt: skip
+#: What SymPy rewrites without changing its value, it says.
+_REWRITING: Final = frozenset(
+    ["simplify", "expand", "factor", "cancel", "together", "apart", "radsimp", "ratsimp",
+     "powsimp", "powdenest", "trigsimp", "logcombine", "collect", "expand_log", "expand_mul",
+     "expand_power_base", "expand_power_exp", "expand_trig", "nsimplify", "doit"]
 )  # fmt: skip
 
 
@@ -97,26 +105,54 @@ def apply(name: str, *operands: Any) -> Any:
             return sp.Pow(a, *rest, evaluate=False)
 
 
+#: Python's operators as functions, and its sums and products.
+_BY_OPERATOR: Final = {
+    getattr(operator, name): partial(apply, name) for name in (*_OPERATORS.values(), "neg")
+}
+_FOLDS: Final[dict[Any, tuple[str, int]]] = {sum: ("add", 0), math.prod: ("mul", 1)}
+
+
 def _times(*factors: Any) -> Any:
     return sp.Mul(*factors, evaluate=False)
 
 
-def call(function: Any, *args: Any, **options: Any) -> Any:
+def call(function: Any, *given: Any, **options: Any) -> Any:
     """A call, which leaves functions of formulas as they are written."""
-    try:
-        known = function in _FUNCTIONS or function in (sp.sqrt, sp.log)
-    except TypeError:  # not hashable
-        known = False
-    if not known or options or not args or not _make_a_formula(args):
+    if not isinstance(function, Hashable):
+        return function(*given, **options)
+    function, *args = map(_of_formulas, (function, *given))
+    if _rewrites(function, args):
+        return args[0] if args else function.__self__
+    if function in _FOLDS and not options:
+        name, start = _FOLDS[function]
+        return reduce(partial(apply, name), args[0], *(args[1:] or [start]))
+    if options or not args or not _make_a_formula(args):
         return function(*args, **options)
     if function is sp.sqrt:
         return sp.Pow(*map(sp.sympify, args), sp.Rational(1, 2), evaluate=False)
     if function is sp.log and len(args) > 1:
         return apply("truediv", *(call(sp.log, a) for a in args))
-    return function(*map(sp.sympify, args), evaluate=False)
+    if function in _FUNCTIONS:
+        return function(*map(sp.sympify, args), evaluate=False)
+    return function(*args)
 
 
-def _make_a_formula(operands: tuple[Any, ...]) -> bool:
+def _of_formulas(function: Any) -> Any:
+    """The operator that leaves formulas as they are written, for one of Python's."""
+    hashable = isinstance(function, Hashable) and callable(function)
+    return _BY_OPERATOR.get(function, function) if hashable else function
+
+
+def _rewrites(function: Any, args: Sequence[Any]) -> bool:
+    """Whether SymPy only gives another form to a formula."""
+    if getattr(function, "__name__", "") not in _REWRITING:
+        return False
+    own = isinstance(getattr(function, "__self__", None), sp.Expr)
+    public = getattr(sp, function.__name__, None) is function
+    return own or (public and isinstance(args[0] if args else None, sp.Expr))
+
+
+def _make_a_formula(operands: Sequence[Any]) -> bool:
     """Whether these are real expressions and numbers, and not numbers alone."""
     kinds = (sp.Expr, int, Fraction)
     return all(

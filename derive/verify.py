@@ -263,19 +263,23 @@ def _read(claim: Claim, *, said: bool = False) -> _Work:
     _check_notation(claim.given, (*converter.declared, *given))
     _check_print((*given, *added, conclusion))
     if not said:
-        _check_said(conclusion)
+        _check_said(conclusion, as_written=claim.from_file and claim.written is None)
     for formula in (*converter.declared, *given, *added, conclusion):
         check_statement(formula)  # else a search would end in a message about something else
     return _Work(converter, conclusion, given, added)
 
 
-def _check_said(conclusion: Term) -> None:
-    """Refuse x = x and 1 = 1: that is what SymPy makes of sqrt(x)**2 = x and of x/x = 1."""
+def _check_said(conclusion: Term, *, as_written: bool) -> None:
+    """Refuse x = x and 1 = 1: that is what SymPy makes of sqrt(x)**2 = x and of x/x = 1.
+
+    Where the formulas are as they are written, nobody writes the same on both sides: then SymPy has
+    computed one of them, and nothing but that would be proved.
+    """
     said = conclusion
     while said.op in ("imp", "forall"):
         said = said.children[-1]
     same = said.op in ("eq", "le") and said.children[0] is said.children[1]
-    if same and said.children[0].op in ("num", "var", "app", "bound"):
+    if same and (as_written or said.children[0].op in ("num", "var", "app", "bound")):
         raise Unsettled(
             f"the statement arrived as ${latex.latex(conclusion)}$: SymPy evaluated it while it "
             "was built; build it with derive.language (times, over, power, call, ...)"

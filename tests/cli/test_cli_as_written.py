@@ -13,6 +13,10 @@ from derive.result import Verdict
 from derive.verify import settle, statement_latex
 
 HEAD = """\
+import functools
+import math
+import operator
+
 import sympy as sp
 from sympy import Mod, ceiling, exp, floor, log, sqrt
 
@@ -44,6 +48,11 @@ FALSE = {
     "entries": "total(z[i] / z[i], i) == n",
     "power": "(x**-1) ** -1 * y == x * y",
     "difference": "1 / x - 1 / x + y == y",
+    "sum": "sum([1 / x, -1 / x, y]) + 1 == y + 1",
+    "product": "math.prod([x, 1 / x, y]) + 1 == y + 1",
+    "operator": "functools.reduce(operator.mul, [x, 1 / x, y]) + 1 == y + 1",
+    "simplified": "sp.simplify(x**2 / x) + 1 == x + 1",
+    "expanded": "((x + 1) / y * y).expand() == x + 1",
 }
 TRUE = {
     "remainders": "Mod(8 * Mod(floor(k / 64), 4), 64) == 8 * Mod(floor(k / 64), 4)",
@@ -98,7 +107,7 @@ def test_what_a_script_proves_has_to_be_defined_as_it_is_written(tmp_path):
 
 
 COMPUTED = """\
-CLAIMS = [claim("derivative", equal(sp.diff(x**3, x), 3 * x**2)),
+CLAIMS = [claim("derivative", equal(sp.diff(x**3, x), 3 * x * x)),
           claim("value", equal((x + y).subs(y, 2 * x) + x / 2, 7 * x / 2))]
 """
 
@@ -106,6 +115,19 @@ CLAIMS = [claim("derivative", equal(sp.diff(x**3, x), 3 * x**2)),
 def test_what_sympy_computes_is_settled_too(tmp_path):
     for claim in loaded(tmp_path, COMPUTED).values():
         assert settle(claim).result.verdict is Verdict.PROVED
+
+
+SAME = {
+    "cancelled": "sp.cancel((x**2 - 1) / (x - 1)) == x + 1",
+    "put-in": "(x * y / y).subs(y, 2) + y == x + y",
+}
+
+
+def test_what_is_the_same_only_as_sympy_has_computed_it_is_refused(tmp_path):
+    for claim in loaded(tmp_path, stated(SAME)).values():
+        result = settle(claim).result
+        assert result.verdict is Verdict.UNDECIDED
+        assert "SymPy evaluated it" in result.reason
 
 
 ONCE = """\
