@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import sympy as sp
 
-from derive import auto, contradictions, counterexample, definitions, latex, restating
+from derive import auto, contradictions, counterexample, definitions, language, latex, restating
 from derive.claim import Added, Argument, Claim, Correction, Example, Given, Notation, Script
 from derive.convert import ConversionError, Converter
 from derive.kernel import terms as T
@@ -263,27 +263,36 @@ def _read(claim: Claim, *, said: bool = False) -> _Work:
     _check_notation(claim.given, (*converter.declared, *given))
     _check_print((*given, *added, conclusion))
     if not said:
-        _check_said(conclusion, as_written=claim.from_file and claim.written is None)
+        _check_said(claim, conclusion)
     for formula in (*converter.declared, *given, *added, conclusion):
         check_statement(formula)  # else a search would end in a message about something else
     return _Work(converter, conclusion, given, added)
 
 
-def _check_said(conclusion: Term, *, as_written: bool) -> None:
+def _check_said(claim: Claim, conclusion: Term) -> None:
     """Refuse x = x and 1 = 1: that is what SymPy makes of sqrt(x)**2 = x and of x/x = 1.
 
     Where the formulas are as they are written, nobody writes the same on both sides: then SymPy has
     computed one of them, and nothing but that would be proved.
     """
+    as_written = claim.from_file and claim.written is None
     said = conclusion
     while said.op in ("imp", "forall"):
         said = said.children[-1]
     same = said.op in ("eq", "le") and said.children[0] is said.children[1]
-    if same and (as_written or said.children[0].op in ("num", "var", "app", "bound")):
+    plain = same and said.children[0].op in ("num", "var", "app", "bound")
+    if plain or (as_written and _has_equal_sides(claim.statement)):
         raise Unsettled(
             f"the statement arrived as ${latex.latex(conclusion)}$: SymPy evaluated it while it "
             "was built; build it with derive.language (times, over, power, call, ...)"
         )
+
+
+def _has_equal_sides(statement: Any) -> bool:
+    """Whether they are the same to SymPy; -floor(-x) and ceiling(x) are so to the kernel."""
+    while isinstance(statement, language.ForAll | sp.Implies):
+        statement = statement.args[-1]
+    return isinstance(statement, sp.Eq | sp.Le | sp.Ge) and statement.args[0] == statement.args[1]
 
 
 def _check_print(formulas: Sequence[Term]) -> None:

@@ -59,6 +59,8 @@ TRUE = {
     "slopes": "(2 ** (-8 / h)) ** h == sp.Rational(1, 256)",
     "padding": "m * ceiling(m * ceiling(k / m) / m) == m * ceiling(k / m)",
     "bits": "log(x**2 + 1, 2) * log(2) == log(1 + x**2)",
+    "rounded-up": "ceiling(x) == -floor(-x)",
+    "order": "x * y == y * x",
     "count": "6 * n * h == 2 * n * h + 2 * (2 * n * h)",
 }
 
