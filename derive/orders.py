@@ -250,19 +250,27 @@ def _learn_order_of_exponentials(p: Prover, goal: Term) -> None:
 def exponentials(p: Prover) -> Iterator[Theorem]:
     """e^x <= e^y for what is known of the form x <= y, and the same for < and for all indices."""
     for known in p.known():
-        indices: list[Term] = []
-        while known.conclusion.op == "forall" and known.conclusion.data[0] == "fin":
-            p.opened += 1
-            indices.append(T.var(f"_i{p.opened}", "fin", known.conclusion.children[0]))
-            known = infer("specialise", [known], indices[-1])
-        x, y = known.conclusion.children if known.conclusion.op in ("le", "lt") else (None, None)
-        if x is None or y is None:
+        try:
+            at, indices = _at_indices(p, known)
+            if at.conclusion.op == "lt":
+                powers = p.mp(p.axiom("exp-increasing", *at.conclusion.children), at)
+            elif at.conclusion.op == "le":
+                powers = _order_of_exponentials(p, at)
+            else:
+                continue
+            yield p.for_all(powers, *indices)
+        except _FAILED:
             continue
-        if known.conclusion.op == "lt":
-            powers = p.mp(p.axiom("exp-increasing", x, y), known)
-        else:
-            powers = _order_of_exponentials(p, known)
-        yield p.for_all(powers, *indices) if indices else powers
+
+
+def _at_indices(p: Prover, known: Theorem) -> tuple[Theorem, list[Term]]:
+    """What is known for all indices, at new ones."""
+    indices: list[Term] = []
+    while known.conclusion.op == "forall" and known.conclusion.data[0] == "fin":
+        p.opened += 1
+        indices.append(T.var(f"_i{p.opened}", "fin", known.conclusion.children[0]))
+        known = infer("specialise", [known], indices[-1])
+    return known, indices
 
 
 def _order_of_exponentials(p: Prover, known: Theorem) -> Theorem:
