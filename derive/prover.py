@@ -212,12 +212,13 @@ class Prover:
 
     def order(
         self, goal: Any, *items: tuple[Any, ...], facts: Sequence[Theorem] = (),
-        reason: str | None = None,
+        reason: str | None = None, sparing: bool = True,
     ) -> Theorem:  # fmt: skip
         """An inequality as a sum of products of known ones.
 
         An item is (cofactor, theorem ...): the product of the cofactor with the differences
-        that the theorems say are non-negative (right minus left).
+        that the theorems say are non-negative (right minus left).  As few of the facts are used as
+        it takes; not `sparing`, all are, which saves the time to find out.
         """
         premises: list[Theorem] = []
         out: list[Item] = []
@@ -231,7 +232,11 @@ class Prover:
         wanted = self.formula(goal)
         theorem = search.opposed(wanted, premises, out)
         if theorem is None:
-            theorem = self._order(wanted, premises, tuple(out), self.facts(*facts))
+            known, count, combined = self.facts(*facts), len(premises), tuple(out)
+            if sparing:
+                theorem = self._order(wanted, premises, combined, known)
+            else:
+                theorem = infer("order", [*premises, *known], wanted, count, combined)
         return theorem if reason is None else self.note(theorem, reason)
 
     @staticmethod
@@ -243,7 +248,7 @@ class Prover:
             return infer("order", premises, goal, count, items)
         except KernelError:
             theorem = infer("order", [*premises, *kept], goal, count, items)
-        for f in facts:
+        for f in facts if len(facts) > 1 else ():  # without any it failed
             fewer = [g for g in kept if g is not f]
             try:
                 theorem = infer("order", [*premises, *fewer], goal, count, items)

@@ -115,7 +115,7 @@ def combination(
     except KernelError:
         premises = [*equations, *facts]
     theorem = infer("linear-combination", premises, goal, len(equations), items)
-    return _without_spare_facts(goal, theorem, facts)
+    return _without_spare_facts(goal, theorem, facts) if len(facts) > 1 else theorem
 
 
 def _without_spare_facts(goal: Term, theorem: Theorem, facts: Sequence[Theorem]) -> Theorem:
@@ -325,7 +325,7 @@ def decided(goal: Term, facts: Sequence[Theorem] = ()) -> Theorem:
     except KernelError:
         kept = list(facts)
     theorem = infer("decide", kept, goal)
-    for f in facts:
+    for f in facts if len(facts) > 1 else ():  # without any it failed
         fewer = [g for g in kept if g is not f]
         try:
             theorem = infer("decide", fewer, goal)

@@ -81,7 +81,7 @@ def closed_gauge(p: Prover) -> Theorem:
     c, d = plus(1, times(rest, square)), plus(1, times(rest, x))
     m2 = power(rest, 2)
     with p.supposing(less(0, x)) as positive:
-        cancels = [p.cancel(t, p.order(less(0, t))) for t in (a, b, c, d)]
+        cancels = [p.cancel(t, p.order(less(0, t), sparing=False)) for t in (a, b, c, d)]
         closed = p.equal(
             times(gauge(x), BOTTOM), times(WIDE, TOP),
             (times(m2, square, b, c, d), cancels[0]), (times(-1, m2, x, a, c, d), cancels[1]),
@@ -125,13 +125,14 @@ def bounds_law(p: Prover) -> Theorem:
     divide = divided_law(p)
     with p.supposing(both(less(0, x), CLOSED)) as case:
         closed = p.part(case, 1)
-        positive = p.order(less(0, BOTTOM))
+        positive = p.order(less(0, BOTTOM), sparing=False)
 
         def bound(goal: Any, factor: Any) -> Theorem:
             """a <= b, where one of them is the factor times g."""
             a, b = goal.args
             sign = times(-1 if value in a.free_symbols else 1, factor)
-            scaled = p.order(at_most(times(a, BOTTOM), times(b, BOTTOM)), (sign, closed))
+            goal = at_most(times(a, BOTTOM), times(b, BOTTOM))
+            scaled = p.order(goal, (sign, closed), sparing=False)
             return p.mp(p.at(divide, a, b, BOTTOM), p.both(positive, scaled))
 
         bounds = [bound(g, f) for g, f in zip(BOUNDS.args, (x, x, 1, 1), strict=True)]
@@ -154,7 +155,7 @@ def _far_law(p: Prover) -> Theorem:
     at = {x: plus(2, z)}
     with p.supposing(at_most(0, z)) as case:
         goal = at_most(times(SUM, BOTTOM), times(SCALE, x, TOP))
-        found = p.order(put_at(goal, at))
+        found = p.order(put_at(goal, at), sparing=False)
     return p.for_all(p.discharge(found, case), z)
 
 

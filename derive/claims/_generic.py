@@ -19,6 +19,7 @@ from derive.kernel.terms import Term
 from derive.language import (
     at_most,
     both,
+    dim,
     dims,
     either,
     equal,
@@ -142,12 +143,22 @@ def some_entry(p: Prover, nonzero: Theorem) -> Theorem:
     return p.cases(infer("excluded-middle", [], some), lambda found: found, none)
 
 
+def entry_law(p: Prover) -> Theorem:
+    """For all a and q: if no a_l is negative, a_k <= the sum of the a_l for all k < q."""
+    q = dim("q")
+    a, i, j = tensor("a", q), index("i", q), index("j", q)
+    with p.supposing(forall(j, at_most(0, a[j]))) as case:
+        others = times(power(1 - delta(i, j), 2), a[j])
+        positive = p.order(at_most(0, others), (1, p.square(1 - delta(i, j)), p.at(case, j)))
+        found = p.order(at_most(a[i], total(a[j], j)), (1, p.sum_order(positive, j)))
+    return p.for_all_tensors(p.for_all(p.discharge(p.for_all(found, i), case), q), a)
+
+
 def _larger(p: Prover) -> Theorem:
     """For all k <= n: 2 + r_k^2 <= t."""
-    others = times(power(1 - delta(k, l), 2), bound(l))
-    positive = p.order(at_most(0, others), (1, p.square(1 - delta(k, l)), p.nonneg(bound(l))))
-    found = p.order(at_most(plus(1, bound(k)), LARGE), (1, p.sum_order(positive, l)))
-    return p.for_all(found, k)
+    positive = p.for_all(p.order(at_most(0, bound(l)), (1, p.square(ratio(l)))), l)
+    upto = p.mp(p.at(entry_law(p), p.lam(bound(l), l), plus(number, 1)), positive)
+    return p.for_all(p.order(at_most(plus(1, bound(k)), LARGE), (1, p.at(upto, k))), k)
 
 
 def _moved(
@@ -193,19 +204,17 @@ def _others(p: Prover, goal: Term, case: Theorem, large: Theorem) -> Theorem:
     with p.supposing(premise) as within:
         p.fact(p.next_integer(within))
         larger, beyond = p.at(large, at), _beyond(p)
+        own, other = p.lam(image(of(at), y), f), p.lam(A[at, f, unit], f)
+        cancels = p.at(_no_product(p), own, other, t)
 
         def not_null(apart: Theorem) -> Theorem:
             null = wanted.children[1].children[0]
             with p.supposing(null) as vanishes:
-                each = p.at(vanishes, f)
-                own = image(of(at), y)
-                product = p.equal(
-                    T.mul(p.term(own), each.conclusion.children[0]), 0, (own, each), show=False
-                )
-                total_zero = p.equal(
-                    plus(times(t, square(at)), along(at)), 0, (1, p.sum_equal(product, f)),
+                each = p.equal(
+                    plus(times(t, image(of(at), y)), A[at, f, unit]), 0, (1, p.at(vanishes, f)),
                     show=False,
                 )  # fmt: skip
+                total_zero = p.mp(cancels, p.for_all(each, f))
                 positive = p.mp(p.at(beyond, square(at), along(at), t), p.both(
                     _norm_positive(p, apart), larger))  # fmt: skip
                 wrong = p.order(less(0, 0), (1, positive), (-1, total_zero))
@@ -232,14 +241,27 @@ def _beyond(p: Prover) -> Theorem:
     return p.for_all(p.discharge(found, case), norm, cross, t)
 
 
+def _no_product(p: Prover) -> Theorem:
+    """For all u, v, t: if t u + v = 0 in every row, t |u|^2 + u v = 0."""
+    u, v = tensor("u", rows), tensor("v", rows)
+    with p.supposing(forall(f, equal(plus(times(t, u[f]), v[f]), 0))) as case:
+        product = p.equal(
+            times(u[f], plus(times(t, u[f]), v[f])), 0, (u[f], p.at(case, f)), show=False
+        )
+        found = p.equal(
+            plus(times(t, total(power(u[f], 2), f)), total(times(u[f], v[f]), f)), 0,
+            (1, p.sum_equal(product, f)), show=False,
+        )  # fmt: skip
+    found = p.for_all(p.discharge(found, case), t)
+    return p.for_all_tensors(p.for_all_tensors(found, v), u)
+
+
 def _norm_positive(p: Prover, apart: Theorem) -> Theorem:
     """0 < |A y|^2, from not all (A y)_f = 0."""
-    norm, own, h = square(at), image(of(at), y), index("h", rows)
-    others = times(power(1 - delta(f, h), 2), power(image(of(at), y, h), 2))
-    squares = p.order(
-        at_most(0, others), (1, p.square(1 - delta(f, h)), p.square(image(of(at), y, h)))
-    )
-    upto = p.order(at_most(power(own, 2), norm), (1, p.sum_order(squares, h)))
+    norm, own = square(at), image(of(at), y)
+    each = p.lam(power(own, 2), f)
+    upto = p.mp(p.at(entry_law(p), each, rows), p.for_all(p.square(own), f))
+    upto = p.at(upto, f)
 
     def vanishes(none: Theorem) -> Theorem:
         small = p.order(at_most(power(own, 2), 0), (1, upto), (1, none))

@@ -472,7 +472,13 @@ def _lowest_vanishes(
             counts = _no_lower(p, second, no_lower)
             at_sign = p.at(even, times(sign, moment))
             at_t = T.instantiate(third.children[0], (p.term(moment),))
-            silent = p.for_all(p.equal(*at_t.children, (1, at_sign), show=False), moment)
+            # t (-l) and (-t) l: the sums are the same, one by one
+            turned_time = p.equal(
+                T.mul(p.term(moment), p.term(times(sign, rate[s]))),
+                T.mul(p.term(times(sign, moment)), p.term(rate[s])), show=False,
+            )  # fmt: skip
+            same = p.replace(at_t.children[0], p.for_all(turned_time, s))
+            silent = p.for_all(p.linked(same, at_sign), moment)
             gone = p.mp(law, p.both(positive, counts, silent))
             return _mark_zero(p, mark, own, shared, gone, counted)
 

@@ -118,9 +118,9 @@ def value(s: Any) -> Any:
     return total(times(y[f], group_map(s, f, c)), f)
 
 
-def share(t: Any) -> Any:
-    top = sp.exp(times(t, score(s)))
-    return times(value(s), over(top, plus(top, m, -1)))
+def share(value: Any, score: Any, t: Any) -> Any:
+    top = sp.exp(times(t, score))
+    return times(value, over(top, plus(top, m, -1)))
 
 
 def shares_law(p: Prover, additive: Theorem) -> Theorem:
@@ -143,13 +143,14 @@ def shares_law(p: Prover, additive: Theorem) -> Theorem:
         closed = put_in(p, as_bumps(p, body, *at), p.at(output, *at))
         summed = infer("extensionality", [p.for_all(closed, s)], whole, 1)
         equation = put_in(p, equation, summed)
-    found = p.equal(total(share(factor), s), total(over(value(s), m), s), (1, equation), show=False)
+    shares = total(share(value(s), score(s), factor), s)
+    found = p.equal(shares, total(over(value(s), m), s), (1, equation), show=False)
     return p.for_all(found, factor)
 
 
 def turned_law(p: Prover) -> Theorem:
-    """For all x: 1/(1 + (m - 1) e^x) = e^-x/(e^-x + m - 1)."""
-    x = real("x")
+    """For all v, x: v/(1 + (m - 1) e^x) = v e^-x/(e^-x + m - 1)."""
+    v, x = real("v"), real("x")
     above, below = plus(1, times(m - 1, sp.exp(x))), plus(sp.exp(-x), m - 1)
     spare = p.trivial(T.le(T.ONE, p.term(m)))
     cancels = [
@@ -158,11 +159,11 @@ def turned_law(p: Prover) -> Theorem:
     ]
     # 1/a = e^-x/(e^-x a), and e^-x a = b
     found = p.equal(
-        over(1, above), over(sp.exp(-x), below),
-        (times(sp.exp(-x), power(below, -1)), cancels[0]),
-        (times(-1, power(above, -1)), cancels[1]), show=False,
+        times(v, over(1, above)), times(v, over(sp.exp(-x), below)),
+        (times(v, sp.exp(-x), power(below, -1)), cancels[0]),
+        (times(-1, v, power(above, -1)), cancels[1]), show=False,
     )  # fmt: skip
-    return p.for_all(found, x)
+    return p.for_all(found, v, x)
 
 
 @cache
@@ -176,28 +177,30 @@ def rates_theorem() -> Theorem:
     return found
 
 
-def rates_apart(p: Prover, shares: Theorem, several: Theorem) -> Theorem:
-    """For all s: l_s = 0, or the v of those with the same l sum to 0."""
-    law = p.at(rates_theorem(), p.lam(value(s), s), p.lam(score(s), s), minus(m, 2))
+def rates_apart(p: Prover, several: Theorem) -> Theorem:
+    """For all numbers v_s, l_s: if the v_s e^{t l_s}/(e^{t l_s} + m - 1) add up to a constant, then
+    for all s: l_s = 0, or the v of those with the same l sum to 0.
+    """
+    v, rate = tensor("v", groups), tensor("l", groups)
+    law = p.at(rates_theorem(), p.lam(v[s], s), p.lam(rate[s], s), minus(m, 2))
     law = p.mp(law, p.order(law.conclusion.children[0], (1, several)))
-    silence = law.conclusion.children[0]
     t = p.term(factor)
-    left = T.instantiate(silence.children[0], (t,)).children[0]
+    left = T.instantiate(law.conclusion.children[0].children[0], (t,)).children[0]
     turned = turned_law(p)
     wide = power(times(minus(m, 2), m - 1, m), -1)
-    uses = []
-    for scale, sign in ((2, 1), (1, -1)):
-        at = times(sign, wide)
-        uses.append((times(at, power(m - 1, 2)), p.at(shares, times(scale, factor))))
-        uses.append((at, p.at(shares, times(-scale, factor))))
-        turn = p.at(turned, times(scale, factor, score(s)))
-        weighted = p.equal(
-            T.mul(p.term(value(s)), turn.conclusion.children[0]),
-            T.mul(p.term(value(s)), turn.conclusion.children[1]), (value(s), turn), show=False,
-        )  # fmt: skip
-        uses.append((at, p.sum_equal(weighted, s)))
-    zero = p.equal(left, 0, *uses, show=False)
-    return p.mp(law, p.for_all(zero, factor))
+    shares = total(share(v[s], rate[s], factor), s)
+    with p.supposing(forall(factor, equal(shares, total(over(v[s], m), s)))) as constant:
+        uses = []
+        for scale, sign in ((2, 1), (1, -1)):
+            at = times(sign, wide)
+            uses.append((times(at, power(m - 1, 2)), p.at(constant, times(scale, factor))))
+            uses.append((at, p.at(constant, times(-scale, factor))))
+            turn = p.at(turned, v[s], times(scale, factor, rate[s]))
+            uses.append((at, p.sum_equal(turn, s)))
+        zero = p.equal(left, 0, *uses, show=False)
+        found = p.mp(law, p.for_all(zero, factor))
+    found = p.discharge(found, constant)
+    return p.for_all_tensors(p.for_all_tensors(found, rate), v)
 
 
 # ---------------------------------------------------------------------- vectors that tell apart
@@ -332,7 +335,8 @@ def prove_all(p: Prover) -> Theorem:
             "take $tu$ for token $k$ and $tu-y$ for all others, as a sum of $tu$ for all tokens "
             "and of 0 and $-y$; what additivity says of token $k$",
         )  # fmt: skip
-        apart = p.note(rates_apart(p, shares, several), INDEPENDENT)
+        law = p.at(rates_apart(p, several), p.lam(value(s), s), p.lam(score(s), s))
+        apart = p.note(p.mp(law, shares), INDEPENDENT)
         goal = p.formula(CANCEL.args[1])
         found = p.cases(
             infer("excluded-middle", [], goal.children[0]),
