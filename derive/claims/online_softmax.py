@@ -43,7 +43,7 @@ from derive.result import Source, Verdict
 from derive.twin import Trial, Twin
 from derive.twin import equal as agree
 
-ORDER = 76
+ORDER = 80
 TOPIC = "attention"
 
 # ---------------------------------------------------------------------- two parts

@@ -18,6 +18,7 @@ from derive.report.costs import (
     first_clause,
     follows,
     is_list,
+    joins_factors,
     top_links,
 )
 from derive.report.pieces import Kind, Piece, width
@@ -36,14 +37,20 @@ _LONGEST_LEFT_SIDE: Final = 0.40
 _HANGING_EM: Final = 1.0
 _CONTINUED_EM: Final = 1.1
 _DEEPEST_EM: Final = 4
+_SIGN_EM: Final = 0.72
+"""Width of the sign of a product and the space behind it, at the beginning of a line."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """`indent` in em; from the alignment point when the lines are aligned, else from the left."""
+    """`indent` in em; from the alignment point when the lines are aligned, else from the left.
+
+    `factor` tells that the line goes on with a factor, of which only the sign tells on a new line.
+    """
 
     indent: float
     pieces: list[Piece]
+    factor: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,7 @@ class _Layout:
         self._ends_em = [0.0, *accumulate(piece.em for piece in pieces)]
         self._indents: dict[int, float] = {}
         self._going_on: dict[int, bool] = {}
+        self._factors = [k > 0 and joins_factors(pieces, k) for k in range(len(pieces))]
         self.cost, self._breaks = self._cheapest(costs)
 
     def _cheapest(self, costs: list[float | None]) -> tuple[float, list[int]]:
@@ -134,6 +142,7 @@ class _Layout:
     def _line_cost(self, start: int, end: int) -> float:
         indent = self._indent(start)
         em = indent + self._ends_em[end] - self._ends_em[start]
+        em += _SIGN_EM if start > self._anchor and self._factors[start] else 0.0
         if em > self._room:
             return LINE_COST + _OVERFLOW_COST * (1.0 + em - self._room)
         lonely = start > 0 and em - indent < _LONELY_EM
@@ -158,6 +167,7 @@ class _Layout:
             Line(
                 self._indent(start) - left_em if start > self._anchor else 0.0,
                 self._pieces[start:end],
+                factor=start > self._anchor and self._factors[start],
             )
             for start, end in zip(starts, ends, strict=True)
         ]

@@ -38,6 +38,10 @@ _ENDS_TERM: Final = _NOT_BINARY_AFTER - {Kind.OPERATOR, Kind.BIG_OPERATOR, Kind.
 _NEVER_FIRST: Final = SPACES | {Kind.CLOSE, Kind.PUNCTUATION, Kind.SLASH}
 _RELATIONS: Final = frozenset({Kind.RELATION, Kind.WEAK_RELATION})
 _BEFORE: Final = {Kind.ARROW: 2.0, Kind.CONNECTIVE: 5.0, Kind.SUM: 10.0, Kind.PRODUCT: 60.0}
+_FACTORS: Final = frozenset({Kind.ORDINARY, Kind.CLOSE, Kind.FRACTION})
+_DERIVATIVES: Final = (r"\partial", r"\nabla", r"\frac{\partial", r"\frac{d}")
+"""What takes what follows as its argument, not as a factor."""
+
 _REMAINDER: Final = 70.0
 _BEFORE_BODY: Final = 4.0
 _AFTER_BIG_OPERATOR: Final = 300.0
@@ -276,9 +280,23 @@ def _is_binary(pieces: list[Piece], place: int) -> bool:
     return False
 
 
+def joins_factors(pieces: list[Piece], place: int) -> bool:
+    """Whether a break before `place` stands for a product that has no sign.
+
+    On one line nothing needs to stand there; on two they would be read as two formulas.
+    """
+    before = next((p for p in reversed(pieces[:place]) if p.kind is not Kind.THIN_SPACE), None)
+    return (
+        before is not None
+        and before.kind in _FACTORS
+        and pieces[place].kind in _FACTORS | {Kind.OPEN, Kind.OPERATOR, Kind.BIG_OPERATOR}
+        and _product_cost(before, pieces[place]) is not None
+    )
+
+
 def _product_cost(before: Piece, after: Piece) -> float | None:
     """Between factors that stand side by side; a parenthesis after a letter may be its argument."""
-    if before.kind not in {Kind.ORDINARY, Kind.CLOSE, Kind.FRACTION}:
+    if before.kind not in _FACTORS or before.source.startswith(_DERIVATIVES):
         return None
     if after.kind is Kind.OPEN:
         return 45.0 if before.kind is Kind.CLOSE else None

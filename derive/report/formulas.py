@@ -2,6 +2,7 @@ r"""Formula in, LaTeX out: broken into aligned lines for display, or made breaka
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
@@ -25,11 +26,19 @@ def displayed(latex: str, room: float, most: int = MAX_LINES, highest: float = i
     """
     broken = _best_lines_of(latex, room)
     if len(broken.lines) == 1:
-        return [source_of(broken.lines[0].pieces)]
+        return [_tight(source_of(broken.lines[0].pieces))]
     blocks = max(ceil(len(broken.lines) / most), ceil(_height(broken) / highest))
     blocks = min(blocks, len(broken.lines))
     ends = [len(broken.lines) * k // blocks for k in range(blocks + 1)]
-    return [_aligned(broken, a, broken.lines[a:b]) for a, b in pairwise(ends)]
+    return [_tight(_aligned(broken, a, broken.lines[a:b])) for a, b in pairwise(ends)]
+
+
+def _tight(source: str) -> str:
+    """Without the space that TeX sets between a pair of delimiters and the comma behind it."""
+    return _COMMA_BEHIND_A_PAIR.sub(r"\g<0>\\mathclose{}", source)
+
+
+_COMMA_BEHIND_A_PAIR: Final = re.compile(r"\\right *(?:\\[A-Za-z]+|\\?[^\s\\])(?= ?[,;.])")
 
 
 @lru_cache(maxsize=64)
@@ -141,6 +150,8 @@ def _aligned(broken: Broken, start: int, lines: list[Line]) -> str:
 
 def _row(line: Line, fences: frozenset[int]) -> str:
     source = source_of(line.pieces, fences)
+    if line.factor:
+        source = rf"\cdot {source}"
     if not line.indent:
         return f"& {source}"
     # The empty atom keeps a leading + binary.
@@ -161,7 +172,7 @@ def inline(latex: str, room: float) -> str:
     for fixed in (frozenset[int](), every):
         gaps = _gaps(pieces, fixed)
         if _widest(pieces, gaps) <= room:
-            return "$" + _with_gaps(pieces, gaps, fixed) + "$"
+            return "$" + _tight(_with_gaps(pieces, gaps, fixed)) + "$"
     lines = [rf"\fitmath{{{block}}}" for block in displayed(latex, room)]
     return r"\newline " + r"\newline ".join(lines) + r"\newline "
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from derive.report.costs import LINKS, break_costs, follows
+from derive.report.costs import LINKS, break_costs, follows, joins_factors
 from derive.report.errors import MathSyntax
 from derive.report.memory import remembered
 from derive.report.pieces import Kind, Piece, tallest, width
@@ -71,7 +71,7 @@ _INFIX_ONLY: Final = (
 
 _BOLD: Final = {ord("0") + k: 0x1D7CE + k for k in range(10)}
 _DOUBLED: Final = dict(zip(map(ord, "CNQRZ"), "ℂℕℚℝℤ", strict=True))
-_SIGNS: Final = frozenset(":∂∇")
+_SIGNS: Final = frozenset(":;∂∇")
 _ROUNDING: Final = frozenset("⌊⌋⌈⌉")
 _THIN_SPACE: Final = "0.167em"
 """Left to the style sheet, which sets it between any two factors."""
@@ -91,7 +91,7 @@ def displayed(latex: str) -> tuple[str, bool]:
     def marked(tree: Tree) -> str:
         if isinstance(tree, list):
             return f"<i>{''.join(map(marked, tree))}</i>"
-        return _math(pieces[slice(*tree)], broken, first=tree[0] == 0)
+        return _math_at(pieces, tree, broken)
 
     wide = any(width(pieces[start:end]) > NARROW_EM for start, end in parts)
     return "".join(map(marked, cut)), wide
@@ -107,10 +107,9 @@ def is_narrow(latex: str) -> bool:
 def inline(latex: str) -> str:
     """The markup of a formula in running text."""
     pieces = read(latex)
-    parts = [pieces[start:end] for start, end in _leaves(_cut(pieces))]
-    broken = _split_fences(parts)
-    first, *others = parts
-    return _math(first, broken, first=True) + "".join(_math(part, broken) for part in others)
+    parts = list(_leaves(_cut(pieces)))
+    broken = _split_fences([pieces[start:end] for start, end in parts])
+    return "".join(_math_at(pieces, part, broken) for part in parts)
 
 
 def shortened(markup: str) -> str:
@@ -248,6 +247,14 @@ def _split_fences(parts: list[list[Piece]]) -> frozenset[int]:
     return frozenset(fence for fence, places in at.items() if len(places) > 1)
 
 
+def _math_at(pieces: list[Piece], part: Bounds, broken: frozenset[int]) -> str:
+    """The markup of a part; if it goes on with a factor, with the sign of the product."""
+    start, end = part
+    found = _math(pieces[start:end], broken, first=start == 0)
+    factor = start > 0 and joins_factors(pieces, start)
+    return found.replace("<math>", "<math><mo>·</mo>", 1) if factor else found
+
+
 # -- markup ------------------------------------------------------------------------------------
 
 
@@ -258,6 +265,7 @@ def _math(pieces: list[Piece], broken: frozenset[int], *, first: bool = False) -
     markup = _SIGN_BEHIND_A_BAR.sub(r"\1<mo form=prefix>", markup)
     markup = _PARTIAL.sub(r"\1<mtext>∂</mtext>", markup)
     markup = _WORDS.sub(_in_one, markup)
+    markup = _NAME_BEHIND.sub("<mtext>\\1\u2009</mtext>", markup)
     if not markup and any("text" in piece.source for piece in pieces):
         markup = "<mtext>\xa0</mtext>"  # a space between words that are parts by themselves
     return f"<math>{markup if first else _going_on(pieces, markup)}</math>"
@@ -285,6 +293,9 @@ _SIGN_BEHIND_A_BAR: Final = re.compile(
 
 _PARTIAL: Final = re.compile("(^|<mtext>[/‖]</mtext>)<mo>∂</mo>")
 """Browsers set space before the sign, as behind a factor."""
+
+_NAME_BEHIND: Final = re.compile(r"<mtext>([)\]])</mtext>(?=<mi>[a-z]{2,}</mi>)")
+"""A bracket before the name of a function, which the style sheet cannot tell from a letter."""
 
 _WORDS: Final = re.compile("(?<=>)(?:<mtext>[a-z]+\xa0</mtext>)+")
 
@@ -550,7 +561,7 @@ def _tag(tag: str, text: str) -> str:
         return "mo"
     if tag == "mi" and text in _ROUNDING:
         return "mtext"  # browsers set space around what they could stretch
-    if text == "∞":
+    if text in {"∞", "…"}:  # browsers set space on both sides of a sign
         return "mi"
     if tag in {"mtext", "mo"} and len(text) > 1 and text.isalpha() and text != "mod":
         return "mi"

@@ -48,6 +48,7 @@ from derive.report.text import (
     plain,
     set_code,
     set_text,
+    tied,
 )
 from derive.report.words import tex_words
 from derive.result import Verdict
@@ -336,7 +337,7 @@ def _row(row: Row) -> str:
     below = text_lines >= _LONG_REASON and text_lines > height(shown, layout.FORMULA_EM) + 3
     code = [set_code(row.code)] if row.code else []
     room = layout.BODY_EM if below else layout.REASON_EM
-    reason = [set_text(row.reason, room)] if row.reason else []
+    reason = [tied(set_text(row.reason, room))] if row.reason else []
     beside = r" \\ ".join(code + reason)
     most = bool(row.code) + lines_at_most(row.reason, layout.REASON_EM)
     lines = [_beside(row.tag, shown, beside, _REASONED, most, below=below)]
@@ -361,7 +362,7 @@ def _height(note: Note, columns: _Columns) -> float:
 
 def _note(note: Note, columns: _Columns) -> str:
     code = [set_code(note.code)] if note.code else []
-    beside = escape(say(": ")).join([*code, set_text(note.text, layout.REASON_EM)])
+    beside = escape(say(": ")).join([*code, tied(set_text(note.text, layout.REASON_EM))])
     text_lines = lines_at_most(f"{note.code} {note.text}", layout.REASON_EM)
     lines = [_beside(note.tag, note.latex, beside, columns, text_lines)]
     if note.matrix:

@@ -55,6 +55,14 @@ def set_text(text: str, room: float) -> str:
     return "".join(_set(span, part, room) for span, part in spans(text))
 
 
+def tied(latex: str) -> str:
+    """The text of a narrow column, of which the last line is not a single letter or number."""
+    return _LAST_SPACE.sub("~", latex)
+
+
+_LAST_SPACE: Final = re.compile(r"(?<=[^\s~]{2}) (?=(?:\$[^$\s]{1,6}\$|[^\s$\\{}~]{1,2})[.,;]?$)")
+
+
 def _set(span: Span, part: str, room: float) -> str:
     match span:
         case Span.WORDS:

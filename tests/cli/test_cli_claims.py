@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from itertools import groupby
 from pathlib import Path
 
 import cli_samples as samples
@@ -39,6 +40,12 @@ def test_all_claims_are_found_in_order():
     in_modules = [c for name in sorted(orders, key=lambda n: (orders[n], n))
                   for c in sys.modules[f"derive.claims.{name}"].CLAIMS]  # fmt: skip
     assert list(claims) == in_modules
+
+
+def test_the_claims_of_a_topic_stand_together():
+    """Lists have one heading for each topic."""
+    topics = [topic for topic, _ in groupby(c.id.split("/")[0] for c in all_claims())]
+    assert len(topics) == len(set(topics))
 
 
 def package(tmp_path, monkeypatch, **modules):

@@ -78,6 +78,21 @@ def test_displayed_text_has_the_same_tokens(latex: str, room: float) -> None:
     assert _comparable(shown) == _comparable(latex)
 
 
+def test_a_line_that_goes_on_with_a_factor_begins_with_the_sign_of_the_product() -> None:
+    """On one line nothing stands between factors; a derivative has an argument, no factor."""
+    sums = [
+        rf"\sum_{{{i}=0}}^{{n-1}} \frac{{a_{{{i}}} + b_{{{i}}} + c}}{{d_{{{i}}}}}" for i in "ijk"
+    ]
+    (block,) = displayed(" ".join(sums), 8.0)
+    assert [row.count(r"\cdot") for row in block.splitlines()[1:-1]] == [0, 1, 1]
+    assert r"\cdot" not in displayed(" ".join(sums), 80.0)[0]
+    signed = displayed(" + ".join(sums), 8.0)[0]
+    assert r"\cdot" not in signed
+    assert len(signed.splitlines()) == 5
+    slope = rf"\frac{{\partial}}{{\partial x}} {sums[0]}"
+    assert r"\cdot" not in displayed(slope, 4.0)[0]
+
+
 def _without_layout(block: str) -> str:
     """What stands on the lines of a block, without alignment and indentation."""
     if "aligned" not in block:
@@ -93,9 +108,12 @@ def _row_without_layout(row: str) -> str:
 
 
 def _comparable(latex: str) -> list[str]:
-    """Tokens, with fences of every size alike and texts side by side joined."""
+    """Tokens, with fences of every size alike, texts side by side joined, and without the sign that
+    a product gets at the beginning of a line.
+    """
     fences = re.sub(r"\\(?:left|right|(?:big|Big|bigg)[lr])(?![A-Za-z])", " FENCE ", latex)
-    return solid(re.sub(r"\s*\}\s*\\text\{\s*", " ", fences))
+    plain = re.sub(r"\\mathclose\{\}|\\cdot(?![A-Za-z])", "", fences)
+    return solid(re.sub(r"\s*\}\s*\\text\{\s*", " ", plain))
 
 
 @seeded

@@ -243,7 +243,7 @@ def test_a_short_last_factor_does_not_stand_on_a_line_alone() -> None:
     factors = " ".join(rf"\frac{{a_{{{k}}} + b + c + d + e + f + g + h}}{{2}}" for k in range(5))
     (whole,) = parsed(displayed(rf"y = {factors} v_{{t}}")[0])
     assert [part.tag for part in whole][-1] == "i"
-    assert text(ElementTree.tostring(whole[-1][-1], "unicode")) == "vt"
+    assert text(ElementTree.tostring(whole[-1][-1], "unicode")) == "·vt"
 
 
 def test_what_is_broad_in_a_fraction_stands_in_rows_that_are_the_same_in_one() -> None:
@@ -263,3 +263,22 @@ def test_what_is_broad_in_a_fraction_stands_in_rows_that_are_the_same_in_one() -
 @pytest.mark.parametrize("latex", [r"\frac{a + b}{2}", rf"\frac{{{'x' * 60}}}{{2}}^{{3}}"])
 def test_other_fractions_stand_as_they_are(latex: str) -> None:
     assert "mtable" not in displayed(latex)[0]
+
+
+def test_a_part_that_goes_on_with_a_factor_begins_with_the_sign_of_the_product() -> None:
+    factors = [rf"\frac{{a_{{{k}}} + b + c + d + e + f + g + h}}{{2}}" for k in range(4)]
+    shown = displayed(" ".join(factors))[0]
+    starts = [re.sub("<[^>]*>", "", part)[0] for part in shown.split("<math>")[1:]]
+    assert starts == [*"a···"]
+    assert "·" not in displayed(" + ".join(factors))[0]
+    assert "·" not in displayed(" ".join(factors[:1]))[0]
+
+
+def test_what_separates_and_what_is_left_out_have_space_on_one_side() -> None:
+    assert "<mo>;</mo>" in inline("x ; y")
+    assert "<mi>…</mi>" in inline(r"0, \ldots, n")
+
+
+def test_a_function_behind_a_bracket_stands_apart() -> None:
+    assert "<mtext>)\u2009</mtext><mi>cos</mi>" in inline(r"(x) \cos y")
+    assert "\u2009" not in inline(r"(x) y")
