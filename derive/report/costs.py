@@ -17,7 +17,7 @@ LINE_COST: Final = 22.0
 _CHAIN: Final = -LINE_COST - 3.0
 _BESIDE_CLAUSES: Final = 8.0
 _OUTSIDE_CHAIN: Final = 30.0
-_NESTED: Final = 25.0
+_NESTED: Final = 36.0
 _SHORT_LINK_EM: Final = 3.5
 _SHORT_BRACKET_EM: Final = 12.0
 _IN_SHORT_BRACKET: Final = 200.0
@@ -286,12 +286,13 @@ def joins_factors(pieces: list[Piece], place: int) -> bool:
     On one line nothing needs to stand there; on two they would be read as two formulas.
     """
     before = next((p for p in reversed(pieces[:place]) if p.kind is not Kind.THIN_SPACE), None)
-    return (
-        before is not None
-        and before.kind in _FACTORS
-        and pieces[place].kind in _FACTORS | {Kind.OPEN, Kind.OPERATOR, Kind.BIG_OPERATOR}
-        and _product_cost(before, pieces[place]) is not None
-    )
+    after = pieces[place]
+    if before is None or before.kind not in _FACTORS or before.source.startswith(_DERIVATIVES):
+        return False
+    if after.kind is Kind.OPEN and pieces[place - 1].kind is Kind.THIN_SPACE:
+        return True  # an argument would stand close by
+    joined = after.kind in _FACTORS | {Kind.OPEN, Kind.OPERATOR, Kind.BIG_OPERATOR}
+    return joined and _product_cost(before, after) is not None
 
 
 def _product_cost(before: Piece, after: Piece) -> float | None:

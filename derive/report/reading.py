@@ -26,7 +26,7 @@ _SPACE_AROUND: Final = {
     Kind.BIG_OPERATOR: THIN,
     Kind.FRACTION: 0.24,
 }
-_FIXED_SIZE: Final = ("big", "Big", "bigg")
+_FIXED_SIZE: Final = ("big", "Big", "Bigg")
 _LONG_TEXT_EM: Final = 8.0
 _INNER_FRACTION: Final = 0.85
 """Small type is wider for its size than large type."""

@@ -111,7 +111,7 @@ def _comparable(latex: str) -> list[str]:
     """Tokens, with fences of every size alike, texts side by side joined, and without the sign that
     a product gets at the beginning of a line.
     """
-    fences = re.sub(r"\\(?:left|right|(?:big|Big|bigg)[lr])(?![A-Za-z])", " FENCE ", latex)
+    fences = re.sub(r"\\(?:left|right|(?:big|Big|Bigg)[lr])(?![A-Za-z])", " FENCE ", latex)
     plain = re.sub(r"\\mathclose\{\}|\\cdot(?![A-Za-z])", "", fences)
     return solid(re.sub(r"\s*\}\s*\\text\{\s*", " ", plain))
 

@@ -227,7 +227,7 @@ def test_what_the_converter_does_not_know_is_refused_by_name() -> None:
 def test_a_closing_delimiter_with_an_exponent_keeps_its_size_when_its_pair_is_split() -> None:
     terms = " + ".join(rf"\sum_{{i=0}}^{{n-1}} x_{{{k}i}}" for k in range(12))
     text, _ = displayed(rf"\left({terms}\right)^{{2}}")
-    assert re.search("<msup><mrow><mo minsize=2em maxsize=2em>\\)</mo></mrow><mn>2</mn>", text)
+    assert re.search("<msup><mrow><mo minsize=2.5em maxsize=2.5em>\\)</mo></mrow><mn>2</mn>", text)
 
 
 def test_what_is_broad_is_grouped_again_so_that_lines_begin_with_its_connectives() -> None:
