@@ -479,7 +479,7 @@ def _figure(figure: Figure) -> str:
     caption = (
         f"<figcaption><b>{say('{what}.', what=title)}</b> {_text(figure.caption)}</figcaption>"
     )
-    return f"<figure id=picture-{figure.name}>{svg}{caption}</figure>"
+    return f"<figure id=picture-{figure.name}><div tabindex=0>{svg}</div>{caption}</figure>"
 
 
 # -- small parts -------------------------------------------------------------------------------
