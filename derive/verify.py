@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -516,7 +516,8 @@ def _view(work: _Work, values: Values, breaks: Term | None = None) -> Counterexa
 def _view_within(work: _Work, values: Values, within: Mapping[Any, Any]) -> CounterexampleView:
     """The values for the quantifiers, and what they make of the statement.
 
-    Symbols that "there is" binds are free in both: the denial holds for any value of them.
+    Symbols that "there is" binds are free in it: the denial holds for any value of them.  What
+    depends on them is shown as a function of them.
     """
     left = at_values(
         work.conclusion, {k: v for k, v in values.items() if _occurs(k, work.conclusion)}
@@ -525,16 +526,22 @@ def _view_within(work: _Work, values: Values, within: Mapping[Any, Any]) -> Coun
     for symbol, value in _pairs(work, within):
         left = T.instantiate(left.children[-1], (value,))
         if value is symbol:
-            free.append(rf"{latex.name(symbol.data[0])} \in {latex.SETS[symbol.data[1]]}")
-        else:
-            shown[latex.name(symbol.data[0])] = latex.latex(value)
+            free.append(symbol)
+            continue
+        of = [latex.name(x.data[0]) for x in free if _occurs(x, value)]
+        variables = of[0] if len(of) == 1 else f"({','.join(of)})"
+        text = latex.latex(value)
+        shown[latex.name(symbol.data[0])] = rf"{variables} \mapsto {text}" if of else text
     while left.op == "imp":  # the premises hold
         left = left.children[1]
-    text = latex.latex(_tidied(T.negate(left)) if left.op not in _DENIED else _denied(left))
-    return CounterexampleView(shown, rf"\forall {', '.join(free)}:\ {text}" if free else text)
+    text = latex.latex(
+        _denied(left) if left.op in _RELATIONS else _tidied(T.negate(left), T.negate(left))
+    )
+    bound = ", ".join(rf"{latex.name(x.data[0])} \in {latex.SETS[x.data[1]]}" for x in free)
+    return CounterexampleView(shown, rf"\forall {bound}:\ {text}" if free else text)
 
 
-_DENIED: Final = ("eq", "le", "lt")
+_RELATIONS: Final = {"eq": T.eq, "le": T.le, "lt": T.lt}
 
 
 def _denied(relation: Term) -> Term:
@@ -575,59 +582,112 @@ def _instance_text(conclusion: Term, values: Values) -> str:
     at = at_values(conclusion, {k: v for k, v in values.items() if _occurs(k, conclusion)})
     if _is_undefined(at):
         return rf"{latex.latex(_up_to_inverses(_undefined_part(at)))} \quad\text{{is undefined}}"
-    whole, at = at, _failing_part(at)
+    whole = at
+    at, named = _failing_part(at, _named(conclusion, values))
     if at.op == "not":
-        return _holding_text(at.children[0])
-    if at.op not in ("eq", "le", "lt"):
+        return _holding_text(*_paired(_children, at, named)[0])
+    if at.op not in _RELATIONS:
         if at is whole:
             return _denial_in_symbols(conclusion, values)
-        return latex.latex(_tidied(T.negate(at)))
+        return latex.latex(_tidied(T.negate(at), T.negate(named)))
     try:
-        sides = [latex.latex(Normaliser().term(c)) for c in at.children]
+        return _opposite_text(at.op, *(Normaliser().term(c) for c in at.children))
     except KernelError:
         return latex.latex(T.negate(at))
-    sign = {"eq": r"\ne", "le": ">", "lt": r"\ge"}[at.op]
-    return f"{sides[0]} {sign} {sides[1]}"
+
+
+def _opposite_text(relation: str, a: Term, b: Term) -> str:
+    sign = {"eq": r"\ne", "le": ">", "lt": r"\ge"}[relation]
+    return f"{latex.latex(a)} {sign} {latex.latex(b)}"
+
+
+def _named(p: Term, values: Values) -> Term:
+    """The formula with the numbers inserted, in which tensors keep their names."""
+    numbers = {k: v for k, v in values.items() if isinstance(k, Term) and isinstance(v, Term)}
+    return T.substitute(p, numbers)
 
 
 def _denial_in_symbols(conclusion: Term, values: Values) -> str:
     """The statement is false, by a proof: numbers are inserted, tensors keep their names."""
     while conclusion.op == "imp":  # the premises are known to hold
         conclusion = conclusion.children[1]
-    numbers = {k: v for k, v in values.items() if isinstance(k, Term) and isinstance(v, Term)}
-    return latex.latex(T.negate(T.substitute(conclusion, numbers)))
+    named = _named(conclusion, values)
+    if named.op in _RELATIONS:
+        return _opposite_text(named.op, *named.children)
+    return latex.latex(T.negate(named))
 
 
-def _holding_text(p: Term) -> str:
+def _holding_text(p: Term, named: Term) -> str:
     """A formula that holds though it is denied, evaluated in each of its instances."""
     if p.op == "forall" and p.data[0] == "fin" and p.children[0].op == "num":
-        return r" \ \land\  ".join(_holding_text(part) for part in _instances(p))
-    return latex.latex(_tidied(p))
+        pairs = _paired(_instances, p, named)
+        return r" \ \land\  ".join(_holding_text(*pair) for pair in pairs)
+    return latex.latex(_tidied(p, named))
 
 
-def _tidied(p: Term, depth: int = 0) -> Term:
+def _tidied(p: Term, named: Term, depth: int = 0) -> Term:
     """The formula with the sides of its relations evaluated, also below quantifiers.
 
-    What holds for one or two indices is written out for each.
+    Where both come out the same, 0 = 0 would tell nothing: their value stands between them as they
+    are in `named`, the same formula with names of tensors.  Else what holds for one or two indices
+    is written out for each.
     """
-    if p.op in ("eq", "le", "lt"):
+    if p.op in _RELATIONS:
         try:
-            return T.map_children(p, lambda c, _: Normaliser().term(c))
+            a, b = (Normaliser().term(c) for c in p.children)
         except KernelError:
             return p
+        return _through(named, a) if p.op == "eq" and a is b else _RELATIONS[p.op](a, b)
+    if _is_connective(p):
+        parts = {c: _tidied(c, x, depth) for c, x in _paired(_children, p, named)}
+        return T.map_children(p, lambda c, _: parts[c])
     if p.op not in ("forall", "exists"):
-        return T.map_children(p, lambda c, _: _tidied(c, depth)) if _is_connective(p) else p
+        return p
     sort, arity = p.data
-    if p.op == "forall" and sort == "fin" and p.children[0] in (T.ONE, T.num(2)):
-        return T.conj(*(_tidied(part, depth) for part in _instances(p)))
     if sort == "tensor":
         name = f"_{depth}"
-        inner = _tidied(T.instantiate(p.children[-1], (name,)), depth + 1)
+        inner = _tidied(*_paired(_opened_at(name), p, named)[0], depth + 1)
         body = T.abstract_tensor(inner, name, arity)
         return T.quantified(p.op, sort, body, arity=arity)
     x = T.var(f"_{depth}", sort, *p.children[:-1])
-    inner = _tidied(T.instantiate(p.children[-1], (x,)), depth + 1)
+    ((body, named_body),) = _paired(_opened_at(x), p, named)
+    few = p.op == "forall" and sort == "fin" and p.children[0] in (T.ONE, T.num(2))
+    if few and p.children[0] is T.ONE:
+        (body,) = _instances(p)
+    inner = _tidied(body, named_body, depth + 1)
+    if few and not _tells_value(inner):
+        return T.conj(*(_tidied(*pair, depth) for pair in _paired(_instances, p, named)))
     return T.forall(x, inner) if p.op == "forall" else T.exists(x, inner)
+
+
+def _through(equation: Term, value: Term) -> Term:
+    """a = value = b, where a = b is the equation and neither side is just the value."""
+    a, b = equation.children
+    links = [T.eq(x, y) for x, y in ((a, value), (value, b)) if x is not y]
+    return T.conj(*links) if links else equation
+
+
+def _tells_value(p: Term) -> bool:
+    """Whether it is a = value = b, for every index."""
+    while p.op == "forall":
+        p = p.children[-1]
+    chain_of_two = p.op == "and" and [c.op for c in p.children] == ["eq", "eq"]
+    return chain_of_two and p.children[0].children[1] is p.children[1].children[0]
+
+
+def _paired(parts: Callable[[Term], list[Term]], p: Term, named: Term) -> list[tuple[Term, Term]]:
+    """The parts of a formula at values, each with the same part where tensors have names."""
+    ours, theirs = parts(p), parts(named) if named.op == p.op else []
+    same = [x.op for x in ours] == [y.op for y in theirs]
+    return list(zip(ours, theirs if same else ours, strict=True))
+
+
+def _children(p: Term) -> list[Term]:
+    return list(p.children)
+
+
+def _opened_at(symbol: Term | str) -> Callable[[Term], list[Term]]:
+    return lambda p: [T.instantiate(p.children[-1], (symbol,))]
 
 
 def _is_connective(p: Term) -> bool:
@@ -643,12 +703,12 @@ def _instances(p: Term) -> list[Term]:
     return [T.instantiate(p.children[1], (T.num(k),)) for k in range(int(p.children[0].data))]
 
 
-def _failing_part(p: Term) -> Term:
-    """The first instance or part that is false, as far as evaluation tells."""
-    for part in _parts(p):
+def _failing_part(p: Term, named: Term) -> tuple[Term, Term]:
+    """The first instance or part that is false, as far as evaluation tells; `named` as above."""
+    for part, name in _paired(_parts, p, named):
         if counterexample.refutation(part, {}) is not None:
-            return _failing_part(part)
-    return p
+            return _failing_part(part, name)
+    return p, named
 
 
 def _undefined_part(p: Term) -> Term:

@@ -180,7 +180,29 @@ def test_what_is_denied_is_shown_evaluated_below_its_quantifiers() -> None:
     (shown,) = settle(
         claim(statement=never, counterexample=Example({d: 2, v: [1, 1]}, deny))
     ).result.counterexamples
-    assert shown.latex == r"\forall x \in \mathbb{R}:\ x = x = x"
+    # not x = x: what the values make of v stands beside its name
+    assert shown.latex == r"\forall x \in \mathbb{R}:\ x\,v_{0} = x \ \land\  x\,v_{1} = x"
+
+
+def shown_at(statement: Any, example: dict[Any, Any], proof: Any = None) -> str:
+    settled = settle(claim(statement=statement, counterexample=Example(example, proof)))
+    (shown,) = settled.result.counterexamples
+    check(settled.logs[0])
+    return shown.latex
+
+
+def test_sides_that_are_the_same_are_shown_with_their_value() -> None:
+    i, v, w = L.index("i", d), L.tensor("v", d), L.tensor("w", d)
+    apart = L.negation(L.equal(L.total(v[i], i), L.total(w[i] ** 2, i)))
+    text = shown_at(apart, {d: 2, v: [1, 4], w: [1, 2]})
+    assert text == r"\sum_{i=0}^{1} v_{i} = 5 = \sum_{i=0}^{1} w_{i}^{2}"
+    assert shown_at(L.negation(L.equal(x + 1, 2 * y)), {x: 3, y: 2}) == r"3+1 = 4 = 2 \cdot 2"
+
+
+def test_what_differs_is_shown_by_its_values() -> None:
+    i, v = L.index("i", d), L.tensor("v", d)
+    assert shown_at(L.equal(L.total(v[i], i), x), {d: 2, v: [1, 4], x: 3}) == r"5 \ne 3"
+    assert shown_at(L.less(L.total(v[i], i), x), {d: 2, v: [1, 4], x: 5}) == r"5 \ge 5"
 
 
 BOUND = L.exists(x, L.forall(y, L.at_most(y, x)))
@@ -201,7 +223,9 @@ def test_values_within_quantifiers_are_shown_and_may_depend_on_what_there_is() -
     settled = settle(claim(statement=BOUND, counterexample=Example({}, larger, {x: x, y: x + 1})))
     (shown,) = settled.result.counterexamples
     assert settled.result.verdict is Verdict.REFUTED
-    assert (shown.values, shown.latex) == ({"y": "x+1"}, r"\forall x \in \mathbb{R}:\ x < 1+x")
+    assert (shown.values, shown.latex) == (
+        {"y": r"x \mapsto x+1"}, r"\forall x \in \mathbb{R}:\ x < 1+x",
+    )  # fmt: skip
     check(settled.logs[0])
 
 

@@ -96,7 +96,11 @@ def test_what_is_assumed():
 def test_the_key_needs_both_conditions():
     one_key, one_product = settle(P.KEY).result.counterexamples
     assert (one_key.values["m"], one_key.breaks) == ("1", r"2 \le m")
-    assert one_key.latex == r"\forall M:\ \forall N:\ 1 = 1"
+    weights = one_key.latex.split(" = ")  # not 1 = 1: those of both heads stand beside it
+    assert len(weights) == 3
+    assert weights[1] == "1"
+    assert weights[0] != weights[2]
+    assert all(r"\operatorname{softmax}" in side for side in (weights[0], weights[2]))
     assert one_product.values["W^{Q}"] != one_product.values["W^{K}"]
     assert one_product.breaks.startswith(r"\neg")
 

@@ -43,6 +43,12 @@ def test_places():
     assert {p for c in O.CLAIMS for p in c.source.places} == {"A13", "A14"}
 
 
+def test_the_width_of_the_counterexample_depends_on_the_constant():
+    (shown,) = settle(O.LAYER_ORDER).result.counterexamples
+    assert shown.values[r"d_{\text{model}}"].startswith(r"C \mapsto ")
+    assert shown.latex.startswith(r"\forall C \in \mathbb{R}:")
+
+
 def test_all_hypotheses_of_the_proved_claims_are_used():
     for claim in O.CLAIMS:
         result = settle(claim).result

@@ -45,6 +45,12 @@ def test_only_the_order_of_steps_needs_bounds_of_the_sine():
     assert used["one-step"] & bounds == {"sin-lower"}
 
 
+def test_the_counterexample_shows_the_opposite_of_what_is_refuted():
+    (shown,) = settle(BY_NAME["any-offset"]).result.counterexamples
+    assert r" \ge " in shown.latex
+    assert "<" not in shown.latex
+
+
 def mp_prover():
     return Prover(Converter(), ())
 

@@ -99,7 +99,9 @@ def test_counterexamples_are_exact():
     assert shown["scalar-one"] == [(r"3 \ne 4", "")]
     assert shown["factor-order"] == [(r"1 \ne 0", "")]
     assert shown["layer-order"] == [(r"2 \ne 1", "")]
-    assert shown["no-vanishing"] == [("0 = 0", r"\rho < 1")]
+    assert shown["no-vanishing"] == [
+        (r"\sum_{i=0}^{0} g_{i}\,(\delta_{i,0}+J_{i\,0}) = 0", r"\rho < 1")
+    ]
     assert shown["product-bounds"][0][0] == r"4 > \frac{1}{4}"
     # seven layers f(x) = -x/10
     assert shown["depth-free"] == [(r"\frac{1}{2} > \frac{4782969}{10000000}", "")]
