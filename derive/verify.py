@@ -854,7 +854,7 @@ def _hypotheses(claim: Claim, work: _Work, proved: _Proved) -> tuple[HypothesisV
     rows += [(h, g, Origin.SOURCE) for h, g in zip(work.given, claim.given, strict=True)]
     rows += [(h, a, Origin.ADDED) for h, a in zip(work.added, claim.added, strict=True)]
     for h, stated, origin in rows:
-        note = "declared with the symbol" if stated is None else stated.note
+        note = "the letter stands for such numbers only" if stated is None else stated.note
         notation = isinstance(stated, Notation)
         shown = work.latex(h)
         in_matrices = matrix_latex(h, shown, (h,), work.converter.shape_of)

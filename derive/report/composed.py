@@ -50,7 +50,7 @@ SENTENCES: Final = (
     mark("the twin made no comparison"),
     mark("not finished within the time limit"),
     mark("its proof logs, goals and kinds do not belong together"),
-    mark("declared with the symbol"),
+    mark("the letter stands for such numbers only"),
     mark("suppose this"),
     mark("only the numbers are mistaken"),
     mark("the checker ran over the time limit"),
