@@ -75,12 +75,12 @@ def null_vector_law(p: Prover) -> Theorem:
     base = no_rows(own, T.substitute(now, {number: T.ZERO}))
     own.note(base, "a system without equations is solved by the vector of ones")
     with own.supposing(now) as known:
+        own.note(known, "suppose that this holds for $r$ equations")
         step = one_row_more(own, known, T.substitute(now, {number: T.add(number, T.ONE)}))
     own.note(
         step,
-        "suppose it for $r$ equations, and take one more: if the last column is 0, its unit vector "
-        "is a solution; otherwise clear it with a row whose last entry is not 0, and solve the $r$ "
-        "rows that remain",
+        "take one more: if the last column is 0, its unit vector is a solution; otherwise clear it "
+        "with a row whose last entry is not 0, and solve the $r$ rows that remain",
     )
     law = own.induction(base, own.discharge(step, known), rows)
     p.lines.extend(own.lines)

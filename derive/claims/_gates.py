@@ -33,8 +33,8 @@ from derive.prover import Prover
 
 HALF = Fraction(1, 2)
 ROOT_SLOPE = (
-    r"for $z > 0$ the root is $z$, for $z < 0$ it is $-z$: the slope that the table gives is the "
-    "gate"
+    r"the root of $z^2$ is $z$ for $z > 0$ and $-z$ for $z < 0$: the slope that the table gives is "
+    "the gate"
 )
 
 

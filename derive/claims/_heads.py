@@ -102,7 +102,7 @@ def projects(y: Any, x: Any, w: Any, t: Any, c: Any, note: str) -> Given:
 
 def attends(
     weights: Any, queries: Any, keys: Any,
-    note: str = "attention weights $A^{(i)}$ by the formula of scaled dot-product attention",
+    note: str = "attention weights $A_i$ by the formula of scaled dot-product attention",
 ) -> Given:  # fmt: skip
     weight = attention(entries(queries), entries(keys), i, t, s)
     return Given(forall([i, t, s], equal(weights[i, t, s], weight)), note)

@@ -194,14 +194,15 @@ SHAPES = Claim(
         DERIVATIONS, ("A22", "A23"),
         r"$\mathrm{FFN}(x) = W_2\,\mathrm{ReLU}(W_1 x + b_1) + b_2$ with $W_1 \in "
         r"\mathbb{R}^{d_{ff} \times d_{\text{model}}}$ and $W_2 \in \mathbb{R}^{d_{\text{model}} "
-        r"\times d_{ff}}$; the lengths of the biases are not given.",
+        r"\times d_{ff}}$; the lengths of the biases are not given. Here $W_i$ has $r_i$ rows and "
+        r"$c_i$ columns, and $b_i$ has the length $l_i$.",
     ),
     statement=iff(fits, stated),
     proof=prove_shapes,
     twin=Twin("which shapes the layer accepts, one size changed at a time", twin_shapes),
     mutations=shape_mutations,
-    remark=r"$r_i$ and $c_i$ are the rows and columns of $W_i$, $l_i$ is the length of $b_i$. The "
-    r"note has attention in row convention ($Q = X W^Q$) and this formula in column convention.",
+    remark="The note has attention in row convention ($Q = X W^Q$) and this formula in column "
+    "convention.",
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -666,7 +667,7 @@ def prove_functional(p: Prover) -> Theorem:
                 total(times(total(times(functional[j], W_1[j, c]), j), x[c]), c),
                 total(times(functional[j], b_1[j]), j),
             ),
-            "exchange the sums and take $x_c$ out",
+            "exchange the sums and take $x_a$ out",
         ),
     )
 
@@ -1109,7 +1110,7 @@ def prove_collapse(p: Prover) -> Theorem:
             ),
             "multiply out: the sum over the units splits in two",
         ),
-        (collapsed(v, a), "exchange the two sums and take $x_c$ out"),
+        (collapsed(v, a), "exchange the two sums and take $x_b$ out"),
     )
     return p.for_all(theorem, a)
 

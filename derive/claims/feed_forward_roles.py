@@ -190,7 +190,7 @@ def later_units(p: Prover, ordered: Theorem, through: Theorem) -> Theorem:
 
     order = p.note(
         by_induction(p, at_most(point, later), p.order, not_smaller),
-        "the points behind are not smaller",
+        "the points behind $x_N$ are not smaller",
     )
     low = p.order(at_most(minus(point, later), 0), (1, p.at(order, l)))
     shut = p.mp(p.axiom("max-left", 0, minus(point, later)), low)
@@ -205,7 +205,7 @@ def later_units(p: Prover, ordered: Theorem, through: Theorem) -> Theorem:
     theorem = by_induction(
         p, claim, lambda goal: p.equal(*goal.children, p.at(through, hinges), show=False), step
     )
-    return p.note(theorem, "so their units pass nothing on there")
+    return p.note(theorem, "so their units pass nothing on at $x_N$")
 
 
 def points_apart(p: Prover, goal: Term) -> Theorem:
@@ -238,7 +238,7 @@ def twin_interpolation(rng: np.random.Generator, missing: int = 0) -> Iterator[T
             np.linalg.matrix_rank(np.hstack([units, np.ones((count, 1))]))
             for units in (np.maximum(at[:, None] - at[:-1], 0), fewer)
         ]
-        yield agree(ranks, [count, count - 1], "functions of the points, and with one unit less")
+        yield agree(ranks, [count, count - 1], "functions of the points, and with one unit fewer")
 
 
 def interpolation_mutations() -> tuple[Mutation, ...]:
@@ -258,7 +258,7 @@ def interpolation_mutations() -> tuple[Mutation, ...]:
     slopes = forall(l, equal(ws[l + 1], rise(l + 1)))
     return (
         Mutation(
-            "one unit less is enough",
+            "one unit fewer is enough",
             statement=meets((IN_ORDER, FIRST_WEIGHT, OTHER_WEIGHTS), 1),
             counterexample=triangular(0, T.ONE),
             twin=Twin(
@@ -351,7 +351,7 @@ def out_of_reach(p: Prover, positive: Theorem, every: Theorem, unit: Term) -> Th
     with p.supposing(met) as case:
         product = T.mul(target, p.term(fitted(point)))
         same = p.equal(T.power(target, 2), product, (T.neg(target), p.at(case, point)), show=False)
-        p.note(case, "suppose that an output meets them")
+        p.note(case, r"suppose that an output with the bias $\beta$ meets them")
         length = p.sum_equal(same, point, reason="put it in the place of one target in each square")
         unit_index = p.term(j)
         items = (
@@ -473,7 +473,7 @@ def twin_attention(rng: np.random.Generator) -> Iterator[Trial]:
 
 ATTENTION = Claim(
     id="feed-forward/attention-alone",
-    title="Attention without the network is not linear",
+    title="Attention without the network is linear",
     source=Source(
         INTERVIEW, ("B14",),
         "Attention only takes a weighted average of the values, so a feed-forward network is added "
@@ -610,7 +610,7 @@ def normalisation_mutations() -> tuple[Mutation, ...]:
 
 NORMALISATION = Claim(
     id="feed-forward/softmax-too",
-    title="Softmax does more than normalise",
+    title="Softmax does no more than normalise",
     source=Source(
         INTERVIEW, ("B20",),
         "Softmax serves to normalise the weights, and ReLU is what brings in non-linearity. Read "
@@ -711,7 +711,7 @@ def input_mutations() -> tuple[Mutation, ...]:
 
 INPUT = Claim(
     id="feed-forward/input",
-    title="The network does not receive the output of attention",
+    title="The network receives the output of attention",
     source=Source(
         INTERVIEW, ("B23",),
         "The input of the feed-forward network is the output of attention. In a block it is "
@@ -805,7 +805,7 @@ def readable_mutations() -> tuple[Mutation, ...]:
 
 READABLE = Claim(
     id="feed-forward/weights-unreadable",
-    title="The weights cannot be read off the output",
+    title="The weights can be read off the output of attention",
     source=Source(
         INTERVIEW, ("B23",),
         "The vector that the network receives for one word is said to hold how strongly it is "
@@ -831,7 +831,8 @@ READABLE = Claim(
     mutations=readable_mutations,
     remark="Three keys with values on a line are enough. With two keys whose values differ the "
     "weights can be computed from the output; in general as long as no value is an affine "
-    "combination of the others.",
+    "combination of the others. In the corrected statement $v_0$ and $v_1$ are these two values, "
+    "and $p$ and $q$ weights of the first.",
     expected=Verdict.REFUTED,
 )  # fmt: skip
 

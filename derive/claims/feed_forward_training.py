@@ -233,7 +233,7 @@ BY_INPUT = gradient_claim(
     lambda w, tokens, gates, g: ("x", (g @ w.w_2.T * gates) @ w.w_1.T),
     lambda: (
         (
-            r"the gate is open where the unit is off, at $h \le 0$",
+            r"the gate is open where the unit is off",
             total(times(W_1[j, c], minus(1, M[t, j]), into_units(t, j)), j),
             lambda w, tokens, gates, g: ("x", (g @ w.w_2.T * (1 - gates)) @ w.w_1.T),
         ),
@@ -374,7 +374,11 @@ def prove_jacobian(p: Prover) -> Theorem:
         return p.for_all(p.with_function(p.with_partial(raw, whole, s, c), same), a)
 
     theorem = p.suppose(ROW_GATES, under, "let no hidden unit be at its kink in row $t$")
-    return p.note(p.for_all(theorem, t), r"in matrices, $W_2 D W_1$ for $s = t$, and 0 otherwise")
+    how = (
+        r"in matrices, with the gates in the diagonal matrix $D$: $W_2 D W_1$ for $s = t$, and 0 "
+        "otherwise"
+    )
+    return p.note(p.for_all(theorem, t), how)
 
 
 def output_entry(w: Any, token: int, out: int, first: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -627,7 +631,8 @@ def prove_stays_zero(p: Prover) -> Theorem:
             b_1s[l + 1, j], 0, p.hyp(1), bias, second, reason="and so has that of $b_1$"
         )
         silent = p.equal(received(l, t, j), 0, first, bias, show=False)
-        idle = p.note(p.replace(relu(received(l, t, j)), silent), "no unit passes anything on")
+        nothing = p.replace(relu(received(l, t, j)), silent)
+        idle = p.equal(relu(received(l, t, j)), 0, nothing, reason="no unit passes anything on")
         update = p.at(p.hyp(2), l, a, j)
         idle_update = p.replace(update.conclusion.children[1], p.for_all(idle, t, j))
         stays = p.equal(idle_update.conclusion.children[1], 0, second, show=False)

@@ -48,6 +48,7 @@ from derive.kernel.rules import Theorem, infer
 from derive.language import (
     at_most,
     both,
+    call,
     equal,
     exists,
     forall,
@@ -186,8 +187,8 @@ def prove_one_form(p: Prover, same: Theorem, two: Theorem) -> Theorem:
     x, y = form(i, a, b), form(j, a, b)
     first = p.equal(
         over(1, sum_of(i)), over(1, sum_of(j)), (1, p.at(at_inputs, 0, 0)),
-        reason=r"take $\sqrt{d_k}\,e_a$ for every query and $s\,e_b$ for key $s$: the weights of "
-        "key 0",
+        reason=r"with unit vectors $e_a$ and $e_b$, take $\sqrt{d_k}\,e_a$ for every query and "
+        r"$s\,e_b$ for key $s$: the weights of key 0",
     )  # fmt: skip
     second = p.equal(
         over(sp.exp(x), sum_of(i)), over(sp.exp(y), sum_of(j)),
@@ -299,7 +300,7 @@ def twin_matrices(rng: np.random.Generator) -> Iterator[Trial]:
 
 MATRICES = Claim(
     id="head-patterns/same-pattern-same-matrices",
-    title="One pattern does not mean one matrix",
+    title="Heads with one pattern have the same matrices",
     source=Source(
         INTERVIEW, ("B11",),
         "Heads that give exactly the same attention pattern are treated as one head. A reader may "
@@ -515,20 +516,25 @@ def prove_pair(p: Prover) -> Theorem:
     values: list[Any] = [first, first, other, first, query, key, T.ZERO, T.ONE]
     for v in values:
         goals.append(T.instantiate(goals[-1].children[-1], (v,)))
-    theorem = p.for_all(
-        p.both(
-            *(
-                p.equal(*part.children, show=False)
-                for part in T.instantiate(goals[-1].children[-1], (p.term(t),)).children
-            )
+    up, down = (total(call(sp.exp, times(sign, s, sp.log(2))), s) for sign in (1, -1))
+    shown = (
+        p.equal(
+            over(call(sp.exp, sp.log(2)), up), times(2, over(1, up)),
+            reason="let the heads see coordinate 0 with opposite signs, all queries be "
+            r"$\sqrt{d_k}$ there and key $s$ be $s \log 2$: its scores are $\pm s \log 2$, and "
+            "head 1 gives key 1 twice the weight of key 0",
         ),
-        t,
+        p.equal(
+            over(1, down), times(2, over(call(sp.exp, times(-1, sp.log(2))), down)),
+            reason="head 2 gives key 0 twice the weight of key 1",
+        ),
+    )  # fmt: skip
+    parts = T.instantiate(goals[-1].children[-1], (p.term(t),)).children
+    weights = (
+        p.equal(*part.children, (1, line), show=False)
+        for part, line in zip(parts, shown, strict=True)
     )
-    p.note(
-        theorem,
-        r"let the heads see coordinate 0 with opposite signs, all queries be $\sqrt{d_k}$ there "
-        r"and key $s$ be $s \log 2$: its scores are $\pm s \log 2$",
-    )
+    theorem = p.for_all(p.both(*weights), t)
     for v, goal in zip(reversed(values), reversed(goals[:-1]), strict=True):
         facts = [two] if v is T.ONE else []
         theorem = infer("witness", [theorem, *facts], goal, v)
@@ -719,7 +725,7 @@ def twin_sign(rng: np.random.Generator) -> Iterator[Trial]:
 
 SIGN = Claim(
     id="head-patterns/opposite-in-sign",
-    title="Opposite weights are not opposite in sign",
+    title="Opposite weights are opposite in sign",
     source=Source(
         INTERVIEW, ("B10",),
         f"{OPPOSITE}. A reader may take that for weights of opposite sign, which cancel.",

@@ -301,7 +301,7 @@ own_part = total(times(parts_of_X[t, i * r + x_column], U[i, x_column, c]), x_co
 def prove_split_first(p: Prover) -> Theorem:
     def branch(blocks: Theorem) -> Theorem:
         numbered = p.blocks(whole_token, h, r)
-        p.note(numbered, r"number the columns by part and place: $j\,r+k$")
+        p.note(numbered, r"number the columns by part $j$ and place $l$: $j\,r + l$")
         theorem = p.calc(
             whole_token,
             (
@@ -400,7 +400,7 @@ FEATURES = "The split is along the feature axis. No code is given."
 def prove_reshape(p: Prover) -> Theorem:
     theorem = p.equal(
         row_major(t, i, c), tokens_first(t, i, c),
-        reason=r"$t\,h\,d_k + i\,d_k + c = (t\,h + i)\,d_k + c$",
+        reason="take $d_k$ out of the first two terms",
     )  # fmt: skip
     return p.for_all(theorem, t, i, c)
 
@@ -544,7 +544,7 @@ def direct_mutations() -> tuple[Mutation, ...]:
 
 DIRECT = Claim(
     id="head-split/reshape-without-swap",
-    title="Reshape to $(h, n, d_k)$ at once",
+    title="Reshaping to $(h, n, d_k)$ at once gives the heads",
     source=Source(
         INTERVIEW, ("B07",),
         f"{FEATURES} A reader may take it for a reshape into the shape $(h, n, d_k)$ that the "
@@ -601,7 +601,7 @@ def stride_mutations() -> tuple[Mutation, ...]:
 
 STRIDE = Claim(
     id="head-split/split-by-stride",
-    title="Every $h$-th column",
+    title="A head has every $h$-th column",
     source=Source(
         INTERVIEW, ("B05", "B07"),
         "Columns are dealt out to the heads; the note does not say which. A reader may give head "
@@ -653,7 +653,7 @@ def twin_tokens(rng: np.random.Generator) -> Iterator[Trial]:
 
 TOKENS = Claim(
     id="head-split/split-along-tokens",
-    title="Splitting along the tokens",
+    title="Split along the tokens, a head has a row for each token",
     source=Source(
         INTERVIEW, ("B07",),
         "The split is along the feature axis and not along the tokens. The reason is left out: a "

@@ -338,7 +338,7 @@ def exchanged(weights: Any, which: int, new: Any) -> Any:
     return MultiHeadWeights(*parts)
 
 
-NO_GRADIENT = f"{OWN} If heads are independent, the derivative of head $i$ has to vanish by the "
+NO_GRADIENT = f"{OWN} If heads are independent, the derivative of head $i$ by the "
 
 
 def slope_mutations() -> tuple[Mutation, ...]:
@@ -363,7 +363,7 @@ def slope_mutations() -> tuple[Mutation, ...]:
 SLOPE_Q = Claim(
     id="head-symmetries/slope-by-queries",
     title="The derivative of a head by all query matrices",
-    source=Source(DERIVATIONS, ("A04",), f"{NO_GRADIENT}matrix $W_j^Q$ of another."),
+    source=Source(DERIVATIONS, ("A04",), f"{NO_GRADIENT}matrix $W_j^Q$ of another has to vanish."),
     statement=forall([i, t, f], GradientIs(of_W_Q, W_Q, (j, b, e), slope_Q)),
     given=(SPELLED_QUERIES, HEADS),
     proof=lambda p: prove_slope(
@@ -380,7 +380,7 @@ SLOPE_Q = Claim(
 SLOPE_K = Claim(
     id="head-symmetries/slope-by-keys",
     title="The derivative of a head by all key matrices",
-    source=Source(DERIVATIONS, ("A04",), f"{NO_GRADIENT}matrix $W_j^K$ of another."),
+    source=Source(DERIVATIONS, ("A04",), f"{NO_GRADIENT}matrix $W_j^K$ of another has to vanish."),
     statement=forall([i, t, f], GradientIs(of_W_K, W_K, (j, b, e), slope_K)),
     given=(SPELLED_KEYS, HEADS),
     proof=lambda p: prove_slope(
@@ -395,7 +395,7 @@ SLOPE_K = Claim(
 SLOPE_V = Claim(
     id="head-symmetries/slope-by-values",
     title="The derivative of a head by all value matrices",
-    source=Source(DERIVATIONS, ("A04",), f"{NO_GRADIENT}matrix $W_j^V$ of another."),
+    source=Source(DERIVATIONS, ("A04",), f"{NO_GRADIENT}matrix $W_j^V$ of another has to vanish."),
     statement=forall([i, t, f], GradientIs(of_W_V, W_V, (j, b, g), slope_V)),
     proof=lambda p: prove_slope(
         p, of_W_V, W_V, (j, b, g), slope_V, "a head is linear in its values; deltas select it"
@@ -981,7 +981,7 @@ GAUGE_VALUES = Claim(
     twin=Twin("outputs before and after a change of basis", twin_gauge_values),
     mutations=gauge_values_mutations,
     expected=Verdict.PROVED,
-    remark=r"The output is $\sum_i A^{(i)} V C_i$, and $C_i = W_i^V W_i^O$ does not change: "
+    remark=r"The output is $\sum_i A_i V C_i$, and $C_i = W_i^V W_i^O$ does not change: "
     r"$(W_i^V M)(M^{-1} W_i^O) = W_i^V W_i^O$.",
 )  # fmt: skip
 

@@ -80,7 +80,7 @@ def prove_determined(p: Prover) -> Theorem:
             "the heads with the maps $C - D$ give 0, which is additive",
         )
         left = p.at(p.mp(law, p.both(several, different, additive)), s)
-        p.note(left, "so every group has no scores, or the maps $C - D$ of it sum to 0")
+        p.note(left, "so in every group all scores are 0, or its maps $C - D$ add up to 0")
         goal = p.formula(DETERMINED.args[1])
         found = p.cases(
             left,

@@ -154,7 +154,7 @@ RANK = Claim(
 
 step_left, step_right = tensor("D", d, k), tensor("E", d, k)
 back_left, back_right = tensor("L", k, d), tensor("R", k, d)
-basis = tensor("N", k, k)
+basis = tensor("M", k, k)
 FULL = both(
     forall([c, e], equal(total(times(back_left[c, a], left[a, e]), a), delta(c, e))),
     forall([c, e], equal(total(times(back_right[c, b], right[b, e]), b), delta(c, e))),
@@ -186,7 +186,7 @@ def prove_only(p: Prover) -> Theorem:
                 p.suppose(UNSEEN, lambda zero: a_basis(p, zero, of_left, of_right),
                           "let the product not change, to first order"),
                 p.suppose(CHANGE, lambda some: back(p, some), "conversely, let there be such an "
-                          "$N$"),
+                          "$M$"),
             ),
             unique(p, of_left),
         )  # fmt: skip
@@ -199,7 +199,7 @@ product = total(plus(times(step_left[a, e], right[b, e]), times(left[a, e], step
 
 def a_basis(p: Prover, zero: Theorem, of_left: Theorem, of_right: Theorem) -> Theorem:
     def entry(row: Any, column: Any) -> Any:
-        """N = -E^T R^T."""
+        """M = -E^T R^T."""
         return times(-1, total(times(step_right[b, row], back_right[column, b]), b))
 
     whole = p.sum_equal(
@@ -222,14 +222,14 @@ def a_basis(p: Prover, zero: Theorem, of_left: Theorem, of_right: Theorem) -> Th
     parts = p.both(at_step, p.for_all(second, b, c))
     matrix = p.lam(entry(e, c), e, c)
     return p.note(
-        p.exists(CHANGE, matrix, parts), r"so there is such a matrix, $N = -E^\top R^\top$"
+        p.exists(CHANGE, matrix, parts), r"so there is such a matrix, $M = -E^\top R^\top$"
     )
 
 
 def _other_factor(
     p: Prover, zero: Theorem, of_left: Theorem, at_step: Theorem, entry: Callable[[Any, Any], Any]
 ) -> Theorem:
-    """E = -V N^T, from the equation for D."""
+    """E = -V M^T, from the equation for D."""
     whole = p.sum_equal(
         p.equal(times(back_left[c, a], product), 0, (back_left[c, a], p.at(zero, a, b)),
                 show=False), a,
@@ -277,7 +277,7 @@ def back(p: Prover, some: Theorem) -> Theorem:
         )  # fmt: skip
         zero = p.equal(
             UNSEEN.args[1].args[1].args[0], 0, (1, one), (1, two),
-            reason=r"$U N V^\top - U N V^\top$",
+            reason=r"$U M V^\top - U M V^\top$",
         )  # fmt: skip
         return p.for_all(zero, a, b)
 
@@ -300,11 +300,11 @@ def unique(p: Prover, of_left: Theorem) -> Theorem:
                     (basis[e, f], p.at(of_left, c, e)), show=False), e,
         )  # fmt: skip
         found = p.equal(
-            basis[c, f], 0, (1, whole), (-1, cleared), reason="$N$ is determined: multiply by $L$"
+            basis[c, f], 0, (1, whole), (-1, cleared), reason="$M$ is determined: multiply by $L$"
         )
         return p.for_all(p.at(p.for_all(found, c, f), c, e), c, e)
 
-    return p.for_all_tensors(p.suppose(premise, then, "and let $U N$ be 0"), basis)
+    return p.for_all_tensors(p.suppose(premise, then, "and let $U M$ be 0"), basis)
 
 
 def unseen_directions(first: Any, second: Any) -> int:
@@ -336,7 +336,7 @@ def only_mutations() -> tuple[Mutation, ...]:
     ones = {x: [[1]] for x in (left, right, back_left, back_right, step_left, step_right, basis)}
     return (
         Mutation(
-            "$N$ is determined by factors of any rank",
+            "$M$ is determined by factors of any rank",
             statement=UNIQUE,
             counterexample=Example({d: 1, k: 1, left: [[0]]}),
         ),

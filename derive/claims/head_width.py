@@ -387,7 +387,9 @@ def take_apart(p: Prover, within: Theorem) -> Theorem:
     p.note(rounding, "what rounding down means")
     down, up = p.part(rounding, 0), p.part(rounding, 1)
     below = p.order(less(share, h), (over(1, d_v), within), reason="divide by $d_v$")
-    under = p.order(less(head_at, h), (1, down), (1, below), reason="rounding down keeps below")
+    under = p.order(
+        less(head_at, h), (1, down), (1, below), reason="rounding down does not make it larger"
+    )
     head = p.note(
         p.next_integer(under),
         r"both are integers, so $\lfloor l/d_v \rfloor$ is an index of a head",

@@ -313,7 +313,7 @@ ASSOCIATIVE = Claim(
     twin=Twin("heads against averages that are projected afterwards", twin_associative),
     mutations=associative_mutations,
     expected=Verdict.PROVED,
-    remark="It holds for any weights $A^{(i)}$: one row for each query, one column for each key.",
+    remark="It holds for any weights $A_i$: one row for each query, one column for each key.",
 )  # fmt: skip
 
 other_Q, other_queries = tensor("Q'", n, d), tensor("q'", h, n, d_k)
@@ -534,6 +534,7 @@ def prove_lower_iff(p: Prover) -> Theorem:
         fit = fits(p)
 
         def one(few: Theorem) -> Theorem:
+            p.note(few, "if there were at most one head")
             wide = p.order(at_most(d, d_k), (1, fit), (d_k, few), reason="then $h d_k \\le d_k$")
             absurd = infer("not-le", [smaller])
             return infer("contradiction", [wide, absurd], p.formula(at_most(2, h)))
@@ -547,7 +548,7 @@ def prove_lower_iff(p: Prover) -> Theorem:
         )  # fmt: skip
 
     return p.both(
-        p.suppose(less(d_k, d), several, "suppose that a head is narrower; if $h$ were at most 1"),
+        p.suppose(less(d_k, d), several, "suppose that a head is narrower"),
         p.suppose(at_most(2, h), lambda heads: lower(p, heads), "conversely, take two or more"),
     )
 
@@ -573,7 +574,7 @@ def lower_iff_mutations() -> tuple[Mutation, ...]:
 
 LOWER_IFF = Claim(
     id="multi-head/lower-iff",
-    title="Lower exactly from two heads on",
+    title="A head is narrower than the model exactly from two heads on",
     source=Source(
         DERIVATIONS, ("A03",),
         "Heads are called low-dimensional; that this needs two of them is left out.",
@@ -600,7 +601,7 @@ by_maps = total(times(A[i, t, s], total(times(V[s, a], value_map(i, a, o)), a)),
 
 def prove_by_heads(p: Prover) -> Theorem:
     numbered = p.blocks(output, h, d_v)
-    p.note(numbered, r"number the columns by head and place: $l = i\,d_v + c$")
+    p.note(numbered, r"number the columns by head $i$ and place $c$: $i\,d_v + c$")
     theorem = p.equal(
         output, by_heads, numbered, p.hyp(0),
         reason=r"column $i\,d_v+c$ of the concatenation is column $c$ of head $i$",
@@ -681,7 +682,7 @@ def prove_by_maps(p: Prover) -> Theorem:
         output,
         (
             by_heads,
-            r"number the columns by head and place: $l = i\,d_v + c$", numbered, p.hyp(2),
+            r"number the columns by head $i$ and place $c$: $i\,d_v + c$", numbered, p.hyp(2),
         ),
         (
             total(
@@ -750,8 +751,8 @@ BY_MAPS = Claim(
     twin=Twin("output of the layer against the sum of $A V C$ over the heads", twin_by_maps),
     mutations=by_maps_mutations,
     expected=Verdict.PROVED,
-    remark=r"$\mathrm{Concat}\,W^O = \sum_i A^{(i)} V C_i$ with $C_i = W_i^V W_i^O$, for any "
-    r"weights $A^{(i)}$: the four steps of this note give the formulas of the other one.",
+    remark=r"$\mathrm{Concat}\,W^O = \sum_i A_i V C_i$ with $C_i = W_i^V W_i^O$, for any "
+    r"weights $A_i$: the four steps of this note give the formulas of the other one.",
 )  # fmt: skip
 
 
@@ -918,7 +919,7 @@ def idempotent_mutations() -> tuple[Mutation, ...]:
 
 IDEMPOTENT = Claim(
     id="multi-head/projection-idempotent",
-    title="Projection in the strict sense",
+    title="The projection of a head is one in the strict sense",
     source=Source(
         INTERVIEW, ("B08",),
         "Under a heading on projection into a space and projection matrices nothing is defined. "

@@ -199,7 +199,7 @@ def prove_values_gradient(p: Prover) -> Theorem:
         p.partial(raw, i, s, f), total(times(A[i, t, s], by_head[i, t, f]), t),
         reason="only the terms with this head, key and column are left",
     )  # fmt: skip
-    return p.note(p.with_partial(raw, entry, i, s, f), r"in matrices: $A^{(i)\top} g_i$")
+    return p.note(p.with_partial(raw, entry, i, s, f), r"in matrices: $A_i^\top g_i$")
 
 
 def backward(
@@ -332,7 +332,7 @@ QUERIES_GRADIENT = Claim(
     statement=GradientIs(through_attention, queries, (i, t, c), by_queries),
     given=(GAIN, HEADS, WEIGHTS),
     proof=lambda p: prove_attention_gradient(
-        p, queries, (i, t, c), by_queries, r"in matrices: $R_i K_i/\sqrt{d_k}$"
+        p, queries, (i, t, c), by_queries, r"in matrices: $R_i k_i/\sqrt{d_k}$"
     ),
     twin=Twin("the backward pass of attention by the queries", twin_attention_gradient(0)),
     mutations=queries_mutations,
@@ -369,7 +369,7 @@ KEYS_GRADIENT = Claim(
     statement=GradientIs(through_attention, keys, (i, s, c), by_keys),
     given=(GAIN, HEADS, WEIGHTS),
     proof=lambda p: prove_attention_gradient(
-        p, keys, (i, s, c), by_keys, r"in matrices: $R_i^\top Q_i/\sqrt{d_k}$"
+        p, keys, (i, s, c), by_keys, r"in matrices: $R_i^\top q_i/\sqrt{d_k}$"
     ),
     twin=Twin("the backward pass of attention by the keys", twin_attention_gradient(1)),
     mutations=keys_mutations,
@@ -394,7 +394,9 @@ def prove_projection_gradient(p: Prover) -> Theorem:
         p.partial(second, t, a), total(times(by_projection[i, t, c], W_Q[i, a, c]), i, c),
         reason="the input is read by every head, so the sum over heads stays",
     )  # fmt: skip
-    by_input = p.note(p.with_partial(second, entry, t, a), r"in matrices: $\sum_i p_i W_i^\top$")
+    by_input = p.note(
+        p.with_partial(second, entry, t, a), r"in matrices: $\sum_i p_i (W_i^Q)^\top$"
+    )
     return p.both(by_matrix, by_input)
 
 

@@ -94,7 +94,7 @@ def prove_single(p: Prover) -> Theorem:
         heads_added, by_map, p.hyp(0), reason="take the common pattern out of the sum over heads"
     )
     numbered = p.blocks(one_head, h, d_v)
-    p.note(numbered, r"number the columns of the wide head by head and place: $l=i\,d_v+c$")
+    p.note(numbered, r"number the columns of the wide head by head $i$ and place $c$: $i\,d_v + c$")
     joined = p.equal(
         by_map, one_head, (-1, p.equal(one_head, by_map, numbered, p.hyp(1), show=False)),
         reason=r"column $i\,d_v+c$ of the wide values is column $c$ of head $i$",
@@ -302,8 +302,9 @@ def prove_wide(p: Prover) -> Theorem:
     numbered = p.blocks(joined, h, d_v)
     p.note(
         numbered,
-        r"take the value matrices side by side, with column $l \bmod d_v$ of head "
-        r"$\lfloor l/d_v\rfloor$ in place $l$, and the same $W^O$",
+        r"take the value matrices side by side, with column $i \bmod d_v$ of head "
+        r"$\lfloor i/d_v\rfloor$ in place $i$, and the same $W^O$; then number the places by head "
+        r"and column",
     )
     fits = p.equal(
         value_maps(a, o), joined, (-1, numbered),
@@ -330,7 +331,7 @@ def twin_narrow(rng: np.random.Generator) -> Iterator[Trial]:
 
 NARROW = Claim(
     id="one-pattern/narrow-head",
-    title="One head of the old width is not enough",
+    title="One head of the old width is enough",
     source=Source(
         INTERVIEW, ("B11",),
         f"{ALL_ALIKE}. How wide that head is, is left open; a single head of this model has "

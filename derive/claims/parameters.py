@@ -534,7 +534,7 @@ LAYER_WITH_BIASES = Claim(
     title="Layer with biases",
     source=Source(
         DERIVATIONS, ("A11",),
-        r"The total of $4\,d_{\text{model}}^2$ counts matrices, and the note has no others. "
+        r"The total of $4\,d_{\text{model}}^2$ counts matrices; the note has no biases. "
         r"Beyond the note: what it is when each projection has a bias, as in most libraries.",
     ),
     statement=implies(
@@ -800,7 +800,7 @@ def prove_constant_with_biases(p: Prover) -> Theorem:
 
 CONSTANT_WITH_BIASES = Claim(
     id="parameters/constant-with-biases",
-    title="More heads, as many with biases",
+    title="More heads, as many parameters with biases",
     source=Source(
         DERIVATIONS, ("A12",),
         r"The total of $4\,d_{\text{model}}^2$ does not depend on $h$; biases are not spoken of. "
@@ -865,7 +865,7 @@ def twin_same_count_iff(rng: np.random.Generator) -> list[Trial]:
 
 SAME_COUNT_IFF = Claim(
     id="parameters/same-count-iff",
-    title="When two layers have equally many",
+    title="When two layers have equally many parameters",
     source=Source(
         DERIVATIONS, ("A12",),
         r"A layer with $h$ heads has as many parameters as one with a single head. Beyond the "
@@ -971,7 +971,7 @@ def single_mutations() -> tuple[Mutation, ...]:
 
 SINGLE = Claim(
     id="parameters/single-head",
-    title="As many as a single head",
+    title="As many parameters as a single head",
     source=Source(
         DERIVATIONS, ("A12",),
         r"The layer with $h$ heads is said to have exactly the parameters of a single head; which "
@@ -1038,7 +1038,7 @@ def twin_without_output(rng: np.random.Generator) -> list[Trial]:
 
 WITHOUT_OUTPUT = Claim(
     id="parameters/single-head-without-output",
-    title="As many as a single head without output matrix",
+    title="As many parameters as a single head without output matrix",
     source=Source(
         DERIVATIONS, ("A12",),
         r"As many as a single head, read as plain attention of the model width: "
@@ -1074,12 +1074,11 @@ def prove_narrow(p: Prover) -> Theorem:
         (sides(*narrow), "add up the single head", *alone),
         (times(over(1, h), by_heads), "$h$ cancels"),
         (
-            times(over(1, h), times(4, square)),
+            over(times(4, square), h),
             fitting,
             (over(times(2, d), h), p.hyp(8)),
             (over(times(2, d), h), p.hyp(9)),
         ),
-        (over(times(4, square), h), "as one fraction"),
     )
     all_heads = p.calc(
         times(h, number(*narrow)),
@@ -1104,7 +1103,7 @@ def twin_narrow(rng: np.random.Generator) -> list[Trial]:
 
 NARROW = Claim(
     id="parameters/single-narrow-head",
-    title="As many as one of the heads",
+    title="As many parameters as one of the heads",
     source=Source(
         DERIVATIONS, ("A12",),
         r"As many as a single head, read as one of the $h$ heads by itself, with widths $d_k$ and "
@@ -1167,7 +1166,7 @@ def prove_narrow_iff(p: Prover) -> Theorem:
 
 NARROW_IFF = Claim(
     id="parameters/narrow-head-iff",
-    title="When one of the heads has as many",
+    title="When one of the heads has as many parameters",
     source=Source(
         DERIVATIONS, ("A12",),
         r"As many as a single head, read as one of the $h$ heads by itself. Beyond the note: "
@@ -1278,7 +1277,7 @@ def twin_formula(rng: np.random.Generator) -> list[Trial]:
 
 FORMULA = Claim(
     id="parameters/feed-forward-formula",
-    title="Feed-forward with its biases",
+    title="Feed-forward with its biases: eight squares",
     source=Source(
         DERIVATIONS, ("A22", "A26"),
         r"$\mathrm{FFN}(x) = W_2\,\mathrm{ReLU}(W_1 x + b_1) + b_2$ has "
@@ -1542,7 +1541,7 @@ DEFAULTS = Claim(
     proof=prove_defaults,
     twin=Twin("numbers stored at the default sizes", twin_defaults),
     expected=Verdict.PROVED,
-    remark=r"$8\,d_{\text{model}}^2$ would be 2,097,152.",
+    remark=r"$8\,d_{\text{model}}^2$ would be 2097152.",
 )  # fmt: skip
 
 CLAIMS = (
