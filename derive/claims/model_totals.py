@@ -71,6 +71,8 @@ class Component:
         groups: dict[tuple[Term, ...], list[str]] = {}
         for t in self.tensors:
             groups.setdefault(t.copies, []).append(t.name)
+        if once := groups.pop((), None):  # as in the sum, where they stand last
+            groups[()] = once
         return "; ".join(_held(copies, names) for copies, names in groups.items())
 
 
@@ -345,7 +347,8 @@ T5 = family_claim(
     source(
         DERIVATIONS, "A27",
         r"The share of 2/3 leaves cross-attention out. Beyond the note: encoder and decoder with "
-        r"heads of any width, norms with a gain only, and a table of relative positions in each.",
+        r"heads of any width, norms with a gain only, and a table of $b$ relative positions in "
+        r"each.",
     ),
     families.t5(),
     _stored_models.t5,
@@ -358,7 +361,7 @@ T5_GATED = family_claim(
     source(
         DERIVATIONS, "A27",
         r"The share of 2/3 leaves cross-attention out. Beyond the note: the networks of T5 made "
-        r"gated, with three matrices.",
+        r"gated, with three matrices; each side has a table of $b$ relative positions.",
     ),
     families.t5(gated=True),
     _stored_models.t5_gated,
@@ -384,8 +387,9 @@ VIT = family_claim(
     "ViT",
     source(
         DERIVATIONS, "A27",
-        r"About 2/3 of all parameters are in the networks. Beyond the note: an encoder of patches, "
-        r"with a class token, learned positions and a classifier.",
+        r"About 2/3 of all parameters are in the networks. Beyond the note: an encoder of $N_p$ "
+        r"patches of $p \times p$ pixels with $c$ channels, with a class token, learned positions "
+        r"and a classifier of $C$ classes.",
     ),
     families.vit(),
     _stored_models.vit,

@@ -7,6 +7,7 @@ themselves, and the products alone with two operations for each multiplication.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +41,7 @@ _SYMBOLS = {
 _WHAT = {
     "multiply": "multiplications", "add": "additions", "subtract": "subtractions",
     "divide": "divisions", "exponential": "exponentials", "root": "roots",
-    "activation": "activation functions",
+    "activation": "applications of the activation function",
 }  # fmt: skip
 
 # ---------------------------------------------------------------------- counting
@@ -105,11 +106,16 @@ class Costs:
         return (*self.kinds.values(), self.products, self.gradients)
 
 
+def _told(kind: str, where: str) -> str:
+    named = all(step.endswith(kind) for step in re.split("[,;] ", where))
+    return _WHAT[kind] if named else f"{_WHAT[kind]} of {where}"
+
+
 def costs(architecture: Architecture) -> Costs:
     stages = architecture.parts.stages
     work = forward_work(stages)
     kinds = {
-        kind: quantity(_SYMBOLS[kind], f"{_WHAT[kind]} of {steps(work, kind)}", listed)
+        kind: quantity(_SYMBOLS[kind], _told(kind, steps(work, kind)), listed)
         for kind in KINDS
         if (listed := of_kind(work, kind))
     }

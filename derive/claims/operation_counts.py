@@ -408,7 +408,8 @@ def prove_softmax(p: Prover, given: Sequence[Theorem]) -> Theorem:
 
 
 def prove_softmax_shifted(p: Prover, given: Sequence[Theorem]) -> Theorem:
-    return added_up(p, SELF.shifted, given)
+    s = SELF.shifted
+    return p.linked(counted(p, s, given), p.equal(s.operations, s.product, reason=s.inner))
 
 
 def twin_softmax(_rng: np.random.Generator, single: bool = False) -> list[Trial]:
@@ -482,9 +483,8 @@ def prove_heads(p: Prover, given: Sequence[Theorem]) -> Theorem:
         (times(n, d, dot_length(n)), r"$h\,d_v = d_{\text{model}}$", given[1]),
     )
     return p.equal(
-        SELF.heads.number, times(n, d, dot_length(n)), (1, counted), (1, fitted),
-        reason="both together",
-    )  # fmt: skip
+        SELF.heads.number, times(n, d, dot_length(n)), (1, counted), (1, fitted), show=False
+    )
 
 
 def twin_heads(_rng: np.random.Generator) -> list[Trial]:
@@ -814,8 +814,9 @@ def prove_order(p: Prover) -> Theorem:
     count = polynomial(n, d, h)
 
     def between(divisible: Theorem) -> Theorem:
-        share = p.next_integer(p.trivial(less(0, over(d, h))), divisible)
-        p.note(share, r"a positive integer is at least 1")
+        above = p.next_integer(p.trivial(less(0, over(d, h))), divisible)
+        why = "a positive integer is at least 1"
+        share = p.order(at_most(1, over(d, h)), (1, above), reason=why)
         fewer = p.order(at_most(h, d), (h, share), reason="so that $h$ is at most the width")
         lower = p.order(
             at_most(times(3, reached), count),
@@ -868,7 +869,9 @@ LAYER_ORDER = Claim(
     twin=Twin("operations of whole layers, and of one token at growing widths", twin_order),
     expected=Verdict.REFUTED,
     remark=r"One token with one head takes $8\,d_{\text{model}}^2 - d_{\text{model}} + 2$ "
-    r"operations: whatever the constant $C$ is, a width of $\lfloor C^2 \rfloor + 1$ breaks it.",
+    r"operations: whatever the constant $C$ is, a width of $\lfloor C^2 \rfloor + 1$ breaks it. "
+    r"In the statement $w$, $p$ and $q$ are $n$, $d_{\text{model}}$ and $h$, and $x$ is the "
+    r"constant.",
 )  # fmt: skip
 
 c = positive("c")
@@ -944,7 +947,7 @@ def prove_order_iff(p: Prover) -> Theorem:
     return p.suppose(
         PROPER,
         lambda proper: order_iff(p, p.at(proper, l)),
-        "let sizes be at least 1, and $h \\le d$",
+        r"let sizes be at least 1, and $h \le d_{\text{model}}$",
     )
 
 
@@ -959,7 +962,8 @@ def order_iff(p: Prover, at_l: Theorem) -> Theorem:
         at_most(times(3, length, power(width, 2)), polynomial(length, width, count)),
         (times(5, length, width), wide),
         (times(count, length), long),
-        reason=r"the projections alone: $5\,n\,d \le 5\,n\,d^2$ and $hn \le hn^2$",
+        reason=r"the projections alone: $5\,n\,d_{\text{model}} \le 5\,n\,d_{\text{model}}^2$ and "
+        r"$hn \le hn^2$",
     )
     most = p.order(
         at_most(
@@ -967,7 +971,7 @@ def order_iff(p: Prover, at_l: Theorem) -> Theorem:
             plus(times(8, length, power(width, 2)), times(7, power(length, 2), width)),
         ),
         (times(3, power(length, 2)), fewer),
-        reason=r"and no more than this, since $h \le d$",
+        reason=r"and no more than this, since $h \le d_{\text{model}}$",
     )
 
     def bounded_widths(bound: Theorem) -> Theorem:
@@ -975,7 +979,7 @@ def order_iff(p: Prover, at_l: Theorem) -> Theorem:
             at_most(width, times(over(C, 3), length)),
             (over(1, times(3, length, width)), p.at(bound, l)),
             (over(1, times(3, length, width)), least),
-            reason=r"divide by $3\,n\,d$",
+            reason=r"divide by $3\,n\,d_{\text{model}}$",
         )
         return p.exists(in_proportion, over(C, 3), p.for_all(narrow, l))
 
@@ -987,7 +991,7 @@ def order_iff(p: Prover, at_l: Theorem) -> Theorem:
             ),
             (1, most),
             (times(8, length, width), p.at(narrow, l)),
-            reason=r"$8\,n\,d^2 \le 8c\,n^2 d$",
+            reason=r"$8\,n\,d_{\text{model}}^2 \le 8c\,n^2 d_{\text{model}}$",
         )
         return p.exists(of_order, plus(7, times(8, slope)), p.for_all(cheap, l))
 
@@ -995,12 +999,12 @@ def order_iff(p: Prover, at_l: Theorem) -> Theorem:
         p.suppose(
             of_order,
             lambda some: p.choose(some, C, bounded_widths),
-            "suppose that there is a constant $C$ for the cost",
+            "suppose that there is a constant for the cost; let $C$ be one",
         ),
         p.suppose(
             in_proportion,
             lambda some: p.choose(some, slope, bounded_cost),
-            "conversely, let no width be more than $c$ times the length",
+            "conversely, let no width be more than some number times the length, $c$ say",
         ),
     )
 
@@ -1018,7 +1022,7 @@ def twin_order_iff(_rng: np.random.Generator) -> list[Trial]:
 
 ORDER_IFF = Claim(
     id="operation-counts/layer-order-iff",
-    title="When the whole layer is of that order",
+    title="When the whole layer is of the order of attention",
     source=source(
         "A13",
         r"The cost is $O(n^2 d_{\text{model}})$; how $n$ and $d_{\text{model}}$ grow is not said. "
@@ -1566,7 +1570,8 @@ BEST = Claim(
     source=source(
         "A14",
         r"The cost is of the same order; with as many heads as columns and many tokens the factor "
-        r"comes as close to $\frac74$ as one likes.",
+        r"comes as close to $\frac74$ as one likes. In the statement $w$ and $p$ are $n$ and "
+        r"$d_{\text{model}}$.",
     ),
     statement=attained,
     proof=prove_best,

@@ -146,10 +146,11 @@ def counted(groups: Sequence[Group], then: Argument) -> Callable[[Prover], Theor
     def script(p: Prover) -> Theorem:
         def from_counts(*parts: Theorem) -> Theorem:
             fits = p.given[p.declared :]
+            how = ", with the given widths" if fits else ", counted out"
             return then(
                 p,
                 [
-                    p.equal(g.number, g.closed, t, *fits, reason=f"{g.what}, with widths that fit")
+                    p.equal(g.number, g.closed, t, *fits, reason=g.what + how)
                     for g, t in zip(groups, parts, strict=True)
                 ],
             )
@@ -873,7 +874,7 @@ def majority_iff_mutations() -> tuple[Mutation, ...]:
 
 MAJORITY_IFF = Claim(
     id="parameter-shares/majority-iff",
-    title="When it is the majority",
+    title="When the networks hold the majority",
     source=source(
         "B24",
         r"The feed-forward networks hold most of the parameters. Beyond the note: exactly when, "
@@ -911,7 +912,7 @@ def twin_language_model(_rng: np.random.Generator) -> list[Trial]:
 
 LANGUAGE_MODEL_IFF = Claim(
     id="parameter-shares/majority-iff-everything",
-    title="When it is the majority, everything counted",
+    title="When the networks hold the majority, everything counted",
     source=source(
         "B24",
         r"The feed-forward networks hold most of the parameters. Beyond the note: exactly when, "
@@ -939,7 +940,7 @@ def twin_stacks_majority(_rng: np.random.Generator) -> list[Trial]:
 
 STACKS_IFF = Claim(
     id="parameter-shares/majority-iff-encoder-decoder",
-    title="When it is the majority of an encoder and a decoder",
+    title="When the networks hold the majority of an encoder and a decoder",
     source=source(
         "B24",
         r"The feed-forward networks hold most of the parameters. Beyond the note: exactly when, "
@@ -1036,7 +1037,7 @@ def prove_share(
     share, inverse = over(ffn_number, together), power(together, -1)
 
     def then(p: Prover, counts: Sequence[Theorem]) -> Theorem:
-        first = p.equal(ffn_number, ffn, counts[1], reason="all networks")
+        first = p.equal(ffn_number, ffn, counts[1], show=False)
         second = p.equal(together, whole, *counts, reason="everything, added up")
         p.fact(p.order(less(0, together), (1, second)))
         cancelled = p.cancel(together)
@@ -1133,7 +1134,7 @@ def gpt2_mutations() -> tuple[Mutation, ...]:
     ffn, rest = GPT2_MODEL[1].number, plus(*(g.number for g in GPT2_MODEL[:3]))
     return (
         Mutation(
-            "the embeddings are dropped from what the share is one of",
+            "the share is taken of a total without the embeddings",
             statement=implies(counting(*GPT2_MODEL), less(ffn, times(high, rest))),
             counterexample=Example({}),
             twin=Twin("the share of the networks without the embeddings", without_embedding),

@@ -43,6 +43,17 @@ def test_places():
     assert {p for c in O.CLAIMS for p in c.source.places} == {"A13", "A14"}
 
 
+def test_letters_that_the_statement_has_for_the_sizes_are_said():
+    """Bound variables are printed with letters of their own; the texts say what these stand for."""
+    order = settle(O.LAYER_ORDER).result
+    assert r"8\,w\,p^{2}+4\,w^{2}\,p+3\,q\,w^{2}" in order.statement
+    assert r"\le x\,w^{2}\,p" in order.statement
+    assert r"$w$, $p$ and $q$ are $n$, $d_{\text{model}}$ and $h$, and $x$" in order.remark
+    sharp = next(c for c in O.CLAIMS if c.id.endswith("same-order-sharp"))
+    assert r"(8\,w\,p^{2}+4\,w^{2}\,p+" in settle(sharp).result.statement
+    assert r"$w$ and $p$ are $n$ and $d_{\text{model}}$" in sharp.source.says
+
+
 def test_the_width_of_the_counterexample_depends_on_the_constant():
     (shown,) = settle(O.LAYER_ORDER).result.counterexamples
     assert shown.values[r"d_{\text{model}}"].startswith(r"C \mapsto ")
