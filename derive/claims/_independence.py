@@ -105,12 +105,12 @@ def independence_law(p: Prover, number: Any, apart: Theorem) -> Theorem:
     at = _of_size(own, at, n)
     return p.note(
         p.mp(at, p.order(T.le(n, n))),
-        r"by induction over the number of pairs. One pair: its values at two positions in a row "
-        r"have the determinant $-\sin\omega \ne 0$. One more: with $f$ also "
-        r"$f(p+1) + f(p-1) - 2\cos(\omega) f(p)$ is 0, at two positions fewer; it has no part "
-        r"with the last frequency $\omega$, and the coefficients of the other pairs are "
-        r"multiplied by $2(\cos\omega_i - \cos\omega) \ne 0$; so these are 0, and one pair is "
-        r"left",
+        r"by induction over the number of pairs. One pair, of frequency $\omega$: its values at "
+        r"two positions in a row have the determinant $-\sin\omega \ne 0$. One more, of frequency "
+        r"$\omega$: where a sum $f(l)$ as here is 0, so is $f(l+1) + f(l-1) - 2\cos(\omega)f(l)$, "
+        r"at two positions fewer; it has no part with $\omega$, and the coefficients of the other "
+        r"pairs are multiplied by $2(\cos\omega_i - \cos\omega) \ne 0$; so these are 0, and one "
+        r"pair is left",
     )
 
 

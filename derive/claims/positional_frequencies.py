@@ -161,11 +161,17 @@ def slower(p: Prover, frequencies: Theorem, low: Any, high: Any, later: Theorem)
 DECREASING = forall([i, j], implies(less(i, j), less(omega[j], omega[i])))
 
 
-def prove_decreasing(p: Prover) -> Theorem:
+def prove_decreasing(p: Prover, show: bool = True) -> Theorem:
+    """DECREASING; without `show` the line i < j is left out, where it stands already."""
+
     def later(before: Theorem) -> Theorem:
         return slower(p, p.hyp(1), i, j, before)
 
-    return p.for_all(p.suppose(less(i, j), later, "let the second pair come later"), i, j)
+    with p.supposing(less(i, j)) as before:
+        if show:
+            p.note(before, "let the second pair come later")
+        slow = p.discharge(later(before), before)
+    return p.for_all(slow, i, j)
 
 
 def twin_decreasing(_rng: np.random.Generator, base: float = 10_000.0) -> list[Trial]:
@@ -237,7 +243,9 @@ def prove_any_base(p: Prover) -> Theorem:
                 first, last = (j, i) if sense == 1 else (i, j)
                 exponents = [times(-1, over(times(2, x), d), log) for x in (first, last)]
                 below = p.order(
-                    less(*exponents), (over(2, d), sign, before), reason="order of the exponents"
+                    less(*exponents),
+                    (over(2, d), sign, before),
+                    reason="so the exponents have this order",
                 )
                 grows = p.mp(p.axiom("exp-increasing", *exponents), below)
                 p.note(grows, "the exponential increases")
@@ -659,9 +667,9 @@ def moved(p: Prover, offset: Any, pair: Any) -> Theorem:
 
 def prove_step(p: Prover) -> Theorem:
     half = over(times(k, omega[i]), 2)
-    return p.calc(
-        gap(k, i),
-        (minus(2, times(2, cos(times(k, omega[i])))), "as far as the turn goes", moved(p, k, i)),
+    turned = moved(p, k, i)
+    halved = p.calc(
+        minus(2, times(2, cos(times(k, omega[i])))),
         (
             minus(2, times(2, minus(power(cos(half), 2), power(sin(half), 2)))),
             "addition formula, at twice one angle",
@@ -673,6 +681,7 @@ def prove_step(p: Prover) -> Theorem:
             (-2, p.axiom("pythagoras", half)),
         ),
     )
+    return p.linked(turned, halved)
 
 
 def gaps(width: int, offset: float, positions: np.ndarray) -> np.ndarray:
@@ -724,7 +733,7 @@ STEP = Claim(
 )  # fmt: skip
 
 
-SINE_BOUND = r"$\sin x \ge x - \frac16 x^3$, which is positive for $0 < x \le 2$"
+SINE_BOUND = r"$\sin y \ge y - \frac16 y^3$, which is positive for $0 < y \le 2$"
 
 
 def sine_positive(p: Prover, x: Any, above: Theorem, below: Theorem, reason: str = "") -> Theorem:
@@ -762,7 +771,7 @@ def ordered(
     p: Prover, offset: Any, before: Theorem, nonneg: Theorem, limit: Theorem, wide: bool
 ) -> Theorem:
     """gap_j < gap_i, from i < j for an offset 0 < k <= 2, or up to 3 if `wide`."""
-    decreasing = prove_decreasing(p)
+    decreasing = prove_decreasing(p, show=False)  # i < j is what is supposed
     slow = p.mp(p.at(decreasing, i, j), before)
     unit = at_most_one(p, p.hyp(1), decreasing)
     low = positive_frequency(p, p.hyp(1), j)
@@ -799,7 +808,8 @@ def ordered(
         (-1, near),
         (-2, p_sum),
         (2, p_difference),
-        reason=r"$\cos(y - z) - \cos(y + z) = 2 \sin y \sin z$ for the two halves",
+        reason=r"$\cos(y - z) - \cos(y + z) = 2 \sin y \sin z$ for the half sum $y$ and the half "
+        r"difference $z$",
     )
 
 

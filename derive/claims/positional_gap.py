@@ -96,8 +96,8 @@ def prove_no_gap(p: Prover) -> Theorem:
         bound = p.choose(close, turns, lambda near: turned_little(p, near, small, unit))
         bound = p.note(
             p.for_all(bound, i),
-            "some whole number of steps turns every pair by nearly whole turns: what is left of "
-            "half an angle, up to multiples of $\\pi$, is at most "
+            "let $l$ be a number of steps that turns every pair by nearly whole turns: what is "
+            "left of half an angle, up to multiples of $\\pi$, is at most "
             r"$\rho=\epsilon/(\epsilon+4r)$",
         )
         summed = p.sum_order(p.at(bound, i), i, reason="add over the pairs")

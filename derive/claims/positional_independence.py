@@ -103,9 +103,9 @@ def frequencies_apart(p: Prover, known: Frequencies) -> Theorem:
         vanish = p.at(sines, low, facts=[_pair(p, low, within)])
     return p.note(
         p.both(parted, p.for_all(p.discharge(vanish, within), low)),
-        r"since $0 < \omega_j < \omega_i \le 1$ for $i < j$, neither these sines are 0 nor the "
-        r"differences of cosines, which are "
-        r"$2\sin\frac{\omega_i + \omega_j}{2}\sin\frac{\omega_i - \omega_j}{2}$",
+        r"since $0 < \omega_j < \omega_i \le 1$ for $i < j$, neither these sines nor the "
+        r"differences of cosines, $2\sin\frac{\omega_i + \omega_j}{2}"
+        r"\sin\frac{\omega_i - \omega_j}{2}$, are 0",
     )
 
 
@@ -248,7 +248,7 @@ def twin_no_relation(
 def no_relation_mutations() -> tuple[Mutation, ...]:
     return (
         Mutation(
-            "one position less is enough",
+            "one position fewer is enough",
             twin=Twin(
                 "the least singular value for one position less",
                 lambda rng: twin_no_relation(rng, missing=1),

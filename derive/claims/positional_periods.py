@@ -531,7 +531,7 @@ def irrational(p: Prover, premise: Theorem, two: Theorem) -> Theorem:
     p.fact(p.order(T.lt(T.ZERO, w), (1, named), (1, p.trivial(T.lt(T.ZERO, value)))))
 
     def absurd(quotient: Theorem) -> Theorem:
-        p.note(quotient, "let it be a fraction of whole numbers")
+        p.note(quotient, "let it be a fraction $y/x$ of whole numbers")
         equation = to_powers(p, named, x, y, quotient)
 
         def few(limit: Theorem) -> Theorem:
@@ -549,7 +549,8 @@ def irrational(p: Prover, premise: Theorem, two: Theorem) -> Theorem:
             return against(p, written, halving_three(p))
 
         def many(above_four: Theorem) -> Theorem:
-            five = p.note(p.next_integer(above_four), "otherwise there are at least five pairs")
+            why = "otherwise there are at least five pairs"
+            five = p.order(at_most(5, r), (1, p.next_integer(above_four)), reason=why)
             never = p.note(
                 p.at(many_pairs(p, five), x, y),
                 "$x$ is even, since its power is; then so is $y$, with at least five factors 2 on "
@@ -698,7 +699,7 @@ def otherwise_mutations() -> tuple[Mutation, ...]:
 
 UNIQUE_OTHERWISE = Claim(
     id="positional-encoding/unique-on-reals-otherwise",
-    title="At the other widths different real positions have different encodings",
+    title="At widths other than 2, 4 and 8 different real positions have different encodings",
     source=source(
         "A16",
         r"Different positions have different encodings. Beyond the note: positions may be any real "
@@ -710,7 +711,7 @@ UNIQUE_OTHERWISE = Claim(
     twin=Twin("encodings of positions up to 2000 turns apart", twin_otherwise),
     mutations=otherwise_mutations,
     expected=Verdict.PROVED,
-    remark="With 1, 2 or 4 pairs there are common periods, as shown above.",
+    remark="With 1, 2 or 4 pairs there are common periods: `positional-encoding/unique-on-reals`.",
 )  # fmt: skip
 
 CLAIMS = (UNIQUE_OTHERWISE,)

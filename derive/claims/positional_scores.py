@@ -702,7 +702,8 @@ def all_vanish(p: Prover, free: Theorem, theta: Any) -> Theorem:
                     (times(share, b_part), end),
                     (times(-1, share, value), square),
                     (times(-1, value), inverse),
-                    reason=r"$\sin^2\theta + (1 + \cos\theta)^2 = 2(1 + \cos\theta)$ is not zero",
+                    reason=r"$\sin^2\theta + (1 + \cos\theta)^2 = 2(1 + \cos\theta)$ is not zero, "
+                    r"where $\theta$ is this angle",
                 )
             )
     return p.both(*out)

@@ -249,6 +249,15 @@ def only_blocks(p: Prover, free: Theorem) -> Theorem:
     return p.both(rotations, p.for_all(p.discharge(zeros, apart), i, j))
 
 
+SUM_TURNS = (
+    r"let $(u, v)$ and $(w, z)$ be the rows of this block: the pair $(u - z, v + w)$ turns by "
+    r"$\omega_i + \omega_j$, and stays"
+)
+DIFFERENCE_TURNS = (
+    r"with these letters, the pair $(u + z, w - v)$ turns by $\omega_i - \omega_j$, and stays"
+)
+
+
 def sum_parts(
     p: Prover, equations: tuple[Theorem, ...], limit: Theorem, above: Theorem
 ) -> list[Theorem]:
@@ -271,7 +280,7 @@ def sum_parts(
         ),
     )  # fmt: skip
     for t in turned:
-        p.note(t, r"the pair $(u - z, v + w)$ turns by $\omega_i + \omega_j$, and stays")
+        p.note(t, SUM_TURNS)
     zero = fixed_by_a_turn(p, theta, below, first, second, turned)
     return [
         p.equal(u, z, (1, zero[0]), reason="so it is 0"),
@@ -335,7 +344,7 @@ def difference_parts(
         p.equal(
             minus(times(first, cos(theta)), times(second, sin(theta))), first,
             (1, e_1), (1, e_4), (first, cosine_law), (times(-1, second), sine_law),
-            reason=r"the pair $(u + z, w - v)$ turns by $\omega_i - \omega_j$, and stays",
+            reason=DIFFERENCE_TURNS,
         ),
         p.equal(
             plus(times(second, cos(theta)), times(first, sin(theta))), second,

@@ -704,7 +704,7 @@ SHIFTS = (
         Given(
             forall(k, entry),
             f"entry {divmod(e, 2)} of the blocks that the note writes for the pairs; in one matrix "
-            "$M_k$ they stand along the diagonal, with zeros elsewhere",
+            "$M_x$ they stand along the diagonal, with zeros elsewhere",
         )
         for e, entry in enumerate(shift_entries(k))
     ),

@@ -258,7 +258,8 @@ UNIQUE_REAL = Claim(
     twin=Twin("positions that are a common period apart", twin_reals),
     expected=Verdict.REFUTED,
     remark="There is a common period at the widths 2, 4 and 8. At the other even widths the "
-    "second frequency is irrational, so that there is none; this is shown below.",
+    "second frequency is irrational, so that there is none: "
+    "`positional-encoding/unique-on-reals-otherwise`.",
 )  # fmt: skip
 
 
@@ -360,7 +361,9 @@ def a_factor_is_zero(
     """From x y = 0: what follows from x = 0 and from y = 0."""
 
     def this(vanishes: Theorem) -> Theorem:
-        return first(p.note(vanishes, "a product is zero if one factor is: let it be the first"))
+        return first(
+            p.note(vanishes, "a product is zero only if one factor is: let it be the first")
+        )
 
     def other(nonzero: Theorem) -> Theorem:
         inverse = p.mp(p.axiom("inverse", x), nonzero)

@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -100,6 +101,17 @@ def test_the_logs_show_the_goals_of_the_claim(name: str) -> None:
 def test_what_is_displayed_is_what_is_proved(name: str) -> None:
     """Every line of a derivation is a step of the proof that is replayed."""
     assert stray_lines(CLAIMS[name]) == []
+
+
+@each_claim
+def test_no_line_repeats_the_one_before(name: str) -> None:
+    """What a line says again is another case or a new supposition, for which it has a reason."""
+    result = settle(CLAIMS[name]).result
+    for lines in (result.steps, result.correction_steps):
+        assert [x for x, y in pairwise(lines) if (x.latex, x.reason) == (y.latex, y.reason)] == []
+        assert [
+            x for x in lines if x.latex.count(" = ") == 1 and len({*x.latex.split(" = ")}) == 1
+        ] == []
 
 
 @each_claim
