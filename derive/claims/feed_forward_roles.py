@@ -399,7 +399,7 @@ CAPACITY = Claim(
     proof=prove_capacity,
     twin=Twin("least squares over the outputs, at targets orthogonal to the units", twin_capacity),
     remark=r"For $d_{ff} + 2$ points there are targets that no $W_2$ and $b_2$ meet, whatever the "
-    r"hidden layer is. So the hinges above are as few as can be.",
+    r"hidden layer is. So the units of `feed-forward/interpolation` are as few as can be.",
     expected=Verdict.PROVED,
 )  # fmt: skip
 

@@ -489,7 +489,9 @@ OPPOSITE_HEAD = Claim(
     twin=Twin("order of the weights of a head and of its opposite", twin_opposite),
     mutations=opposite_mutations,
     expected=Verdict.PROVED,
-    remark="Opposite in order: for every input, what the one weighs more the other weighs less.",
+    remark="Opposite in order: for every input, what the one weighs more the other weighs less. "
+    "In the statement $M$ and $N$ are the matrices of the queries and keys of head 2, and $P$ and "
+    "$X$ the inputs.",
 )  # fmt: skip
 
 TWO_WORDS = Given(at_most(2, m), "a pair of words")
@@ -562,7 +564,8 @@ PAIR = Claim(
     twin=Twin("the weights in this example", twin_pair),
     expected=Verdict.PROVED,
     remark="Head 1 gives the second word twice the weight of the first, head 2 half of it. "
-    "With other matrices it can be any ratio.",
+    "With other matrices it can be any ratio. In the statement $M$ and $N$ are the matrices of the "
+    "queries and keys of head 1, $P$ and $X$ those of head 2, and $Y$ and $Z$ the inputs.",
 )  # fmt: skip
 
 z, first, second = tensor("z", n, m), tensor("A_1", n, m), tensor("A_2", n, m)
@@ -579,7 +582,7 @@ def from_scores(weights: Any, scores: Any, sign: int, key: Any, every: Any, note
 def opposite_scores(scores: Any, one: Any, two: Any, key: Any, every: Any) -> tuple[Given, Given]:
     return (
         from_scores(one, scores, 1, key, every, "head 1 has the scores $z$"),
-        from_scores(two, scores, -1, key, every, "head 2 has the opposite scores, as above"),
+        from_scores(two, scores, -1, key, every, "head 2 has the opposite scores"),
     )
 
 
@@ -667,13 +670,13 @@ def reciprocal_mutations() -> tuple[Mutation, ...]:
     three_keys = {n: 1, m: 3, z: [[0, 0, 0]]}
     return (
         Mutation(
-            "opposite is read as $A^{(2)} = -A^{(1)}$",
+            "opposite is read as $A_2 = -A_1$",
             statement=forall([t, s], equal(second[t, s], times(-1, first[t, s]))),
             counterexample=Example({n: 1, m: 1, z: [[0]]}),
             twin=mistaken(lambda one: -one),
         ),
         Mutation(
-            "opposite is read as $A^{(2)} = 1 - A^{(1)}$, which holds with two keys only",
+            "opposite is read as $A_2 = 1 - A_1$, which holds with two keys only",
             statement=forall([t, s], equal(second[t, s], minus(1, first[t, s]))),
             counterexample=Example(three_keys),
             twin=mistaken(lambda one: 1 - one),

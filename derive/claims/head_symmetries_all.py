@@ -161,7 +161,7 @@ ALL_DETERMINED = Claim(
     source=Source(
         DERIVATIONS, ("A04",),
         "Every head has its own matrices. Beyond the note: two layers, whose heads have the maps "
-        r"$C_{sj}$ and $D_{sj}$ for $W^V W^O$; heads of group $s$ have the form $B_s$ for "
+        r"$C_{il}$ and $D_{il}$ for $W^V W^O$; heads of group $i$ have the form $B_i$ for "
         r"$W^Q (W^K)^\top/\sqrt{d_k}$, and where only one layer has that form, the map of the "
         "other is 0.",
     ),

@@ -318,10 +318,13 @@ def prove_distinct(p: Prover) -> Theorem:
         moved = p.rewrite(
             meet, first, lambda x: T.eq(T.fn("floor", T.div(x, p.term(d_v))), p.term(i))
         )
-        p.note(moved, "the first head, read off the other form of the position")
         heads = p.calc(
             i,
-            (call(sp.floor, over(position(j, e), d_v)), "the same, from right to left", moved),
+            (
+                call(sp.floor, over(position(j, e), d_v)),
+                "the first head, read off the other form of the position",
+                moved,
+            ),
             (j, "as read off for the second column", (1, second)),
         )
         columns = p.calc(

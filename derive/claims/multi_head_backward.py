@@ -88,8 +88,9 @@ PAIRED = (
     "$G_{t a}$ times the output, by the chain rule. Gradients are not computed in the note."
 )
 PAIRED_HEADS = (
-    "A head is the attention of projected inputs. Its gradients are not computed in the note: they "
-    "are those of its sum with fixed coefficients $g$, the gradient of the loss by the head."
+    "A head is the attention of projected inputs. Its gradients are not computed in the note: with "
+    "$g$, the gradient of the loss by the head, they are those of the sum of the entries of the "
+    "head, each times that of $g$."
 )
 
 

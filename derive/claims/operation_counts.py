@@ -881,7 +881,7 @@ LONG = plus(7, times(8, c))
 def prove_long(p: Prover, given: Sequence[Theorem]) -> Theorem:
     counted = p.equal(
         number(*SELF.stages), polynomial(n, d, h), *given[:10],
-        reason="all operations, as counted above",
+        reason="all operations: `operation-counts/layer`",
     )  # fmt: skip
     heads = no_more_heads(p, given[8])
     return p.order(
@@ -1313,7 +1313,8 @@ def prove_heavier(p: Prover, given: Sequence[Theorem]) -> Theorem:
         plus(times(4, n, square), times(2, power(n, 2), d)),
         *given[:6],
         *given[-3:-1],
-        reason=rf"multiplications of the attention layer, as counted above, with {fitting}",
+        reason=rf"multiplications of the attention layer, with {fitting}: "
+        "`operation-counts/crossover`",
     )
     network = p.equal(
         number(*WIDENED),
@@ -1398,9 +1399,10 @@ def counted_twice(
 ) -> tuple[Theorem, Theorem]:
     """The operations with h heads and with one head."""
     many, one = (x.stages_shifted if shifted else x.stages for x in (SELF, ONE))
+    where = "layer-with-maximum" if shifted else "layer"
     first = p.equal(
         number(*many), of(n, d, h), *(counted(p, s, given) for s in many), *given[-2:],
-        reason="all operations with $h$ heads, as counted above",
+        reason=f"all operations with $h$ heads: `operation-counts/{where}`",
     )  # fmt: skip
     second = p.equal(
         number(*one), of(n, d, 1), *(counted(p, s, given) for s in one),
@@ -1736,7 +1738,7 @@ def grows_mutations() -> tuple[Mutation, ...]:
 
 GROWS = Claim(
     id="operation-counts/grows-with-heads",
-    title="What does grow with the number of heads",
+    title="Attention weights and their softmax grow with the number of heads",
     source=source(
         "A14",
         r"The cost of $h$ heads is of the same order as that of one. Beyond the note: the "

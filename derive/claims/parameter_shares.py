@@ -278,11 +278,11 @@ def note_counts(p: Prover) -> tuple[Theorem, Theorem]:
     """The note's two totals."""
     layer = p.equal(
         number(*matrices), times(4, square), *(p.hyp(e) for e in range(4)), p.hyp(6), p.hyp(7),
-        reason="the attention layer, four squares as counted before",
+        reason="the attention layer, four squares: `parameters/layer`",
     )  # fmt: skip
     ffn = p.equal(
         FFN, times(8, square), p.hyp(4), p.hyp(5), p.hyp(8),
-        reason="the network, eight squares as counted before",
+        reason="the network, eight squares: `parameters/feed-forward`",
     )  # fmt: skip
     return layer, ffn
 
@@ -445,7 +445,7 @@ def any_widening_mutations() -> tuple[Mutation, ...]:
 
 ANY_WIDENING = Claim(
     id="parameter-shares/any-widening",
-    title="The share for other hidden widths",
+    title="The share of the network for other hidden widths",
     source=source(
         "A27",
         r"About 2/3, for $d_{ff} = 4\,d_{\text{model}}$. Beyond the note: "
@@ -732,7 +732,7 @@ def words_mutations() -> tuple[Mutation, ...]:
 
 WORDS = Claim(
     id="parameter-shares/encoder-decoder-embedding",
-    title="Encoder, decoder, and an embedding",
+    title="The share of the networks in encoder, decoder, and an embedding",
     source=source(
         "A27",
         r"About 2/3 of a Transformer. Beyond the note: the matrices of both stacks, and one "
@@ -756,7 +756,7 @@ WORDS = Claim(
 WIDTHS_FIT = tuple(
     Given(g.formula, "the heads share the width of the model") for g in FIT
 )  # fmt: skip
-FOURFOLD = Given(FOUR_TIMES.formula, r"the width is raised from 512 to 2048, four times")
+FOURFOLD = Given(FOUR_TIMES.formula, r"the width is raised from 512 to 2048, fourfold")
 USUAL = (*WIDTHS_FIT, FOURFOLD)
 STACK = (attention(layers), network(layers), embedding(vocabulary))
 majority = less(everything(*STACK), times(2, STACK[1].number))

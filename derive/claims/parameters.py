@@ -1072,7 +1072,7 @@ def prove_narrow(p: Prover) -> Theorem:
     small = p.calc(
         number(*narrow),
         (sides(*narrow), "add up the single head", *alone),
-        (times(over(1, h), by_heads), "$h$ cancels"),
+        (times(over(1, h), by_heads), "multiply and divide by $h$"),
         (
             over(times(4, square), h),
             fitting,

@@ -384,7 +384,7 @@ CONSISTENT = Claim(
     proof=prove_consistent,
     twin=Twin("the formula for one component against the encoding", twin_components),
     expected=Verdict.PROVED,
-    remark="The hypotheses of the claims that follow are therefore about something.",
+    remark="So there is an encoding that meets the hypotheses of the other claims.",
 )  # fmt: skip
 
 
@@ -417,7 +417,7 @@ def prove_range(p: Prover) -> Theorem:
         at_most(-1, component),
         (half, p.square(plus(1, component))),
         (half, every),
-        reason=r"$1 + x = \frac12 (1 + x)^2 + \frac12 (1 - x^2)$",
+        reason=r"let $x$ be the component: $1 + x = \frac12 (1 + x)^2 + \frac12 (1 - x^2)$",
     )
     high = p.order(
         at_most(component, 1),

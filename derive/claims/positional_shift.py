@@ -817,9 +817,9 @@ def recall(p: Prover, prove: Callable[[Prover], Theorem], reason: str) -> Theore
 
 def orthogonal(p: Prover, joined: Theorem | None = None) -> Theorem:
     """M_k M_k^T and M_k^T M_k are the identity, given that shifts compose."""
-    same = recall(p, no_shift, "shown above: a shift by 0 changes nothing")
-    turned = recall(p, back, "shown above: the shift back is the transpose")
-    joined = joined or recall(p, composed, "shown above: shifts compose")
+    same = recall(p, no_shift, "`positional-encoding/shift-by-zero`: a shift by 0 changes nothing")
+    turned = recall(p, back, "`positional-encoding/shift-back`: the shift back is the transpose")
+    joined = joined or recall(p, composed, "`positional-encoding/composition`: shifts compose")
     parts = []
     for first, second in ((k, times(-1, k)), (times(-1, k), k)):
         one, other = (shift(k), transpose(shift(k)))
@@ -845,8 +845,12 @@ def equal_determinants(entries: Theorem) -> Theorem:
 
 def prove_determinant(p: Prover) -> Theorem:
     half = over(k, 2)
-    joined = recall(p, composed, "shown above: shifts compose")
-    inverses = recall(p, lambda p: orthogonal(p, joined), "shown above: shifts are orthogonal")
+    joined = recall(p, composed, "`positional-encoding/composition`: shifts compose")
+    inverses = recall(
+        p,
+        lambda p: orthogonal(p, joined),
+        "`positional-encoding/orthogonal`: shifts are orthogonal",
+    )
     twice, inverse = p.at(joined, half, half), p.part(p.at(inverses, half), 0)
     entry = T.apply("M", p.term(half), COMPONENT, COLUMN)
     one, flipped = T.abstract(entry, (COMPONENT, COLUMN)), T.abstract(entry, (COLUMN, COMPONENT))
