@@ -20,6 +20,7 @@ from derive import (
     instances,
     lemmas,
     orders,
+    powers,
     proportional,
     search,
     sizes,
@@ -104,7 +105,10 @@ def _unequal(p: Prover, goal: Term) -> Theorem:
             return infer("apart", [prove(p, less, 0)]) if less.children[0] is a else _apart(p, less)
         except (search.NotFound, KernelError):
             continue
-    raise failure
+    try:
+        return powers.nonzero(p, a if b is T.ZERO else T.ZERO)
+    except (search.NotFound, KernelError):
+        raise failure from None
 
 
 def _apart(p: Prover, less: Term) -> Theorem:
@@ -198,12 +202,18 @@ def _universal(p: Prover, goal: Term, splits: int) -> Theorem:
     except (search.NotFound, KernelError):
         if sort == "nat" and splits:
             return _by_induction(p, goal, x)
+        if sort == "fin" and splits and _may_be_zero(goal.children[0]):
+            return sizes.zero_or_more(p, goal, goal.children[0], lambda new: prove(p, new, 0))
         if sort != "fin" or goal.children[0].op != "num" or goal.children[0].data > MAX_CASES:
             raise
         values = [T.num(k) for k in range(int(goal.children[0].data))]
         each = [prove(p, T.instantiate(goal.children[-1], (v,)), splits) for v in values]
         return infer("finite-forall", each, goal)
     return infer("generalise", [theorem], x)
+
+
+def _may_be_zero(size: Term) -> bool:
+    return size.op == "var" and bool(size.data[1] == "nat")
 
 
 def _by_induction(p: Prover, goal: Term, x: Term) -> Theorem:
@@ -227,8 +237,8 @@ def _relation(p: Prover, goal: Term, splits: int) -> Theorem:
         return _directly(p, goal)
     except (search.NotFound, KernelError) as error:
         failure = error
-    further = _FURTHER if p.patient else ()
-    for strategy in (_with_lemmas, *further):
+    strategies = (_with_powers, _with_lemmas, *_FURTHER) if p.patient else (_with_lemmas,)
+    for strategy in strategies:
         try:
             return strategy(p, goal)
         except (search.NotFound, KernelError):
@@ -253,10 +263,34 @@ def _over_sizes(p: Prover, goal: Term, splits: int, failure: Exception) -> Theor
     """The goal by induction over one of its sizes; where that is no use either, the failure."""
     if splits < MAX_SPLITS or not p.patient:
         raise failure
-    try:
-        return sizes.by_induction(p, goal, lambda new: prove(p, new, 0))
-    except (search.NotFound, KernelError):
-        raise failure from None
+    for strategy in (_by_sizes, _multiplied):
+        try:
+            return strategy(p, goal)
+        except (search.NotFound, KernelError):
+            continue
+    raise failure
+
+
+def _by_sizes(p: Prover, goal: Term) -> Theorem:
+    return sizes.by_induction(p, goal, lambda new: prove(p, new, 0))
+
+
+def _multiplied(p: Prover, goal: Term) -> Theorem:
+    """a/b = c with powers, from a = c b by induction."""
+    if goal.op != "eq" or not powers.occur(goal):
+        raise search.NotFound(goal, "no equation with powers")
+    for side, other in (goal.children, goal.children[::-1]):
+        for place, part in enumerate(side.children if side.op == "mul" else ()):
+            if part.op == "pow" and part.data == -1 and part.children[0].op == "add":
+                below = part.children[0]
+                above = T.mul(*side.children[:place], *side.children[place + 1 :])
+                apart = prove(p, T.negate(T.eq(below, T.ZERO)), 0)
+                inverse = infer("modus-ponens", [infer("axiom", [], "inverse", below), apart])
+                product = prove(p, T.eq(above, T.mul(other, below)))
+                sign = T.ONE if side is goal.children[0] else T.num(-1)
+                items = (T.mul(sign, part), product), (T.mul(sign, other), inverse)
+                return p.equal(*goal.children, *items, show=False)
+    raise search.NotFound(goal, "no composite denominator")
 
 
 def _by_order(p: Prover, goal: Term) -> Theorem:
@@ -318,14 +352,30 @@ def _with_lemmas(p: Prover, goal: Term) -> Theorem:
     return lemmas.cleared(p, goal)
 
 
+def _with_powers(p: Prover, goal: Term) -> Theorem:
+    """The goal from what it becomes with powers of a symbolic exponent taken apart."""
+
+    def proved(new: Term) -> Theorem:
+        for strategy in (_directly, _with_lemmas, _rewritten, _solved, _divided, _with_instances):
+            try:
+                return strategy(p, new)
+            except (search.NotFound, KernelError):
+                continue
+        raise search.NotFound(new, "no proof with powers taken apart")
+
+    return powers.prove(p, goal, proved)
+
+
 def _rewritten(p: Prover, goal: Term) -> Theorem:
     """The goal from what it becomes with known values put in and arguments divided out."""
 
     def proved(new: Term) -> Theorem:
-        try:
-            return _directly(p, new)
-        except (search.NotFound, KernelError):
-            return _with_lemmas(p, new)
+        for strategy in (_directly, _with_powers) if powers.occur(new) else (_directly,):
+            try:
+                return strategy(p, new)
+            except (search.NotFound, KernelError):
+                continue
+        return _with_lemmas(p, new)
 
     return substitution.rewritten(p, goal, proved)
 
@@ -377,6 +427,13 @@ def _divided(p: Prover, goal: Term) -> Theorem:
         except (search.NotFound, KernelError):
             continue
     raise search.NotFound(goal, "nothing to divide by")
+
+
+def _roots(p: Prover, goal: Term) -> Theorem:
+    """An equation from x = 0, where a power of x is known to be 0."""
+    if goal.op != "eq":
+        raise search.NotFound(goal, "an inequality")
+    return powers.root(p, goal)
 
 
 def _summed(p: Prover, goal: Term) -> Theorem:
@@ -511,7 +568,8 @@ def _with_instances(p: Prover, goal: Term) -> Theorem:
     with p.remembering():
         if not instances.learn(p, goal):
             raise search.NotFound(goal, "no instances")
-        for strategy in (_directly, _with_lemmas, _rewritten, _solved):
+        first = (_directly, _with_powers) if powers.occur(goal) else (_directly,)
+        for strategy in (*first, _with_lemmas, _rewritten, _solved):
             try:
                 return strategy(p, goal)
             except (search.NotFound, KernelError):
@@ -522,7 +580,7 @@ def _with_instances(p: Prover, goal: Term) -> Theorem:
 _FURTHER: Final = (
     _antisymmetric, _rewritten, _solved, _compared, _divided, _through_functions, _as_integers,
     _mirrored, _summed, _summed_at_indices, _vanishing, _with_instances, _common_factor, _squared,
-    _inverted, _between_exponentials, _all_alike,
+    _inverted, _between_exponentials, _all_alike, _roots,
 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from sympy.core.function import AppliedUndef
 
 from derive import language as L
 from derive.kernel import terms as T
-from derive.kernel.normal import Normaliser
+from derive.kernel.normal import Normaliser, Sign, literal
 from derive.kernel.terms import Term
 
 #: Names that print as names: one like 2, x^2 or x+y would be read as what it is not.
@@ -99,6 +99,8 @@ class Converter:
         self._is_function: dict[str, bool] = {}
         self._count = 0
         self._norm = Normaliser()
+        self._positive: dict[Term, Sign] = {}
+        self._of_any_sign: set[Term | str] = set()
         self._memo: dict[tuple[type, Any], Term] = {}
 
     # ------------------------------------------------------------------ terms
@@ -199,7 +201,18 @@ class Converter:
         x = T.var(name, sort)
         if sign is not None:
             self.declared.setdefault(sign(T.ZERO, x))
+            self._note_sign(sign(T.ZERO, x))
         return x
+
+    def _note_sign(self, relation: Term) -> None:
+        """Real powers of what is said to be positive, if it was not the base of a product before.
+
+        Either form of a power means the same; this is about which one proofs are found for.
+        """
+        if relation.op == "lt" and relation.children[0] is T.ZERO:
+            x = relation.children[1]
+            if x.op == "var" and x not in self._of_any_sign:
+                self._positive[x] = Sign.POS
 
     def _index(self, e: Any, scope: Scope) -> Term:
         if _lower(e) != 0:
@@ -245,7 +258,29 @@ class Converter:
         if isinstance(exponent, sp.Rational) and exponent.q == 2:
             root = T.fn("sqrt", b)
             return root if exponent.p == 1 else T.power(root, int(exponent.p))
-        return T.fn("rpow", b, self._term(exponent, scope))
+        y = self._term(exponent, scope)
+        return self._natural_power(b, y) or T.fn("rpow", b, y)
+
+    def _natural_power(self, b: Term, y: Term) -> Term | None:
+        """A product of y factors, or the inverse of one of -y; None where neither is to be used."""
+        opposite = T.neg(y)
+        counts, divides = self._is_count(y), self._is_count(opposite)
+        if not (counts or divides) or self._is_positive(b):
+            return None
+        self._of_any_sign |= T.free_symbols(b)
+        return T.product(y, b) if counts else T.inv(T.product(self._norm.term(opposite), b))
+
+    def _is_count(self, y: Term) -> bool:
+        """Whether an exponent is a natural number for sure, and none that can be written out.
+
+        A power is then a product of so many equal factors, of any sign, while a real power is of
+        use where the base is positive.
+        """
+        symbolic = literal(self._norm.poly(y)) is None
+        return symbolic and self._norm.is_int(y) and self._never_negative(y)
+
+    def _is_positive(self, base: Term) -> bool:
+        return Normaliser(dict(self._positive)).term_has_sign(base, Sign.POS)
 
     def _entry(self, e: Any, scope: Scope) -> Term:
         base = e.base
@@ -398,7 +433,9 @@ class Converter:
             )
         relation = _RELATIONS.get(type(p))
         if relation is not None:
-            return relation(self._term(p.args[0], scope), self._term(p.args[1], scope))
+            made = relation(self._term(p.args[0], scope), self._term(p.args[1], scope))
+            self._note_sign(made)
+            return made
         match p:
             case sp.And() | L.AllOf():
                 return T.conj(*(self._formula(a, scope) for a in _logical(p)))
@@ -453,7 +490,10 @@ class Converter:
         sort, sign = _kind(x)
         self._count += 1
         v = T.var(f"_{self._count}", sort)
-        return v, v, None if sign is None else sign(T.ZERO, v)
+        condition = None if sign is None else sign(T.ZERO, v)
+        if condition is not None:
+            self._note_sign(condition)
+        return v, v, condition
 
     def _gradient(self, p: Any, scope: Scope) -> Term:
         function, x, place, value, *elsewhere = p.args

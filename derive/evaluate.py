@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from derive import equal_factors
 from derive.kernel import terms as T
 from derive.kernel.terms import Lam, Term
 
@@ -116,6 +117,8 @@ class Evaluation:
                 return _index(t.data, sizes)
             case "sum":
                 return self._sum(t, sizes)
+            case "prod":
+                return self._product(t, sizes)
             case "app" if t.data.arities:
                 return self._applied(t, sizes)
             case "add" | "mul" | "pow" | "fn" | "delta" | "app":
@@ -153,6 +156,15 @@ class Evaluation:
         if np.ndim(body) and body.shape[-1] == size:
             return body.sum(axis=-1)
         return size * (body[..., 0] if np.ndim(body) else body)
+
+    def _product(self, t: Term, sizes: tuple[int, ...]) -> Any:
+        factor = equal_factors.base(t)
+        if factor is not None:  # the exponent may depend on an index
+            exponent = np.maximum(self._value(t.children[0], sizes), 0)
+            return np.float_power(self._value(factor, sizes), exponent)
+        size = self._size(t.children[0], sizes)
+        body = self._value(t.children[1], (*sizes, size))
+        return np.broadcast_to(body, (*sizes, size)).prod(axis=-1, dtype=float)
 
     def _applied(self, t: Term, sizes: tuple[int, ...]) -> Any:
         """An entry of a function of one vector that does not depend on the open indices."""

@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import prod
 from typing import Final
 
+from derive import equal_factors
 from derive.kernel import terms as T
 from derive.kernel.normal import Normaliser, literal
 from derive.kernel.terms import Lam, Term
@@ -299,6 +300,8 @@ class _Printer:
                 return self._application(t), _ATOM
             case "sum" if self._is_drawn(t) and (weighted := _weighted(t)) is not None:
                 return self._under_law()._expectation(weighted), _ATOM
+            case "prod" if (base := equal_factors.base(t)) is not None:
+                return f"{self._base(base)}^{{{self.scripted(t.children[0])}}}", _POW
             case "sum" | "prod":
                 return self._big(t), _SUM
             case "det":
@@ -378,8 +381,8 @@ class _Printer:
 
         `alone` is the level of a single factor: 0 where nothing stands beside it.
         """
-        big = [f for f in factors if f.op in ("sum", "prod")]
-        small = [f for f in factors if f.op not in ("sum", "prod")]
+        big = [f for f in factors if _is_big(f)]
+        small = [f for f in factors if not _is_big(f)]
         level = _MUL if len(factors) > 1 else alone
         levels = [level for _ in (*small, *big[:-1])] + [min(level, _SUM) for _ in big[-1:]]
         texts, minus = [], ""
@@ -721,7 +724,12 @@ def _unnested(t: Term) -> Iterator[Term]:
 
 def _reaches(*factors: Term) -> bool:
     """Whether one of the factors is a sum or product, which reaches as far as it can."""
-    return any(f.op in ("sum", "prod") for f in factors)
+    return any(map(_is_big, factors))
+
+
+def _is_big(t: Term) -> bool:
+    """A sum, or a product of different factors: that of equal ones is a power."""
+    return t.op == "sum" or (t.op == "prod" and not equal_factors.is_power(t))
 
 
 _SOFTMAX: Final = T.var("%softmax")

@@ -180,7 +180,7 @@ def _equations(p: Prover, goal: Term) -> Iterator[Theorem]:
     yield from _half_angles(p, list(atoms), work)
     for t in atoms if p.patient else [t for t in atoms if inequalities.is_free(t)]:
         opened = {v: T.var(f"_{k}", "fin", v.children[0]) for k, v in enumerate(_summed(t))}
-        with p.remembering(*_instances(p, list(opened.values()))):
+        with p.remembering(*instances(p, list(opened.values()))):
             inner = fact_normaliser("search", p.facts()) if opened else work
             for law in _laws(p, T.substitute(t, opened), inner):
                 yield p.for_all(law, *opened.values())
@@ -192,7 +192,7 @@ def _summed(t: Term) -> list[Term]:
     return sorted(free, key=lambda s: s.data[0])
 
 
-def _instances(p: Prover, places: Sequence[Term]) -> Iterator[Theorem]:
+def instances(p: Prover, places: Sequence[Term]) -> Iterator[Theorem]:
     """What is known for all indices, at these."""
     for g in p.known() if places else ():
         for i in places:

@@ -7,10 +7,10 @@ product of length N + 2, and knows the statement for N + 1.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, product
 from typing import Final
 
-from derive import rewriting, search
+from derive import powers, rewriting, search
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem, fact_normaliser, infer
 from derive.kernel.terms import KernelError, Term
@@ -26,9 +26,10 @@ _FAILED = (search.NotFound, KernelError)
 def by_induction(p: Prover, goal: Term, prove: Prove) -> Theorem:
     """`goal`, a relation or that something is an integer, by induction over one of its sizes."""
     failure: Exception = search.NotFound(goal, "no sum or power over a size")
-    for n in islice(_sizes(goal), MAX_SIZES):
+    ways = (_over, _over_sizes) if powers.occur(goal) else (_over,)
+    for way, n in product(ways, islice(_sizes(goal), MAX_SIZES)):
         try:
-            return _over(p, goal, n, prove)
+            return way(p, goal, n, prove)
         except _FAILED as error:
             failure = error
     raise failure
@@ -66,6 +67,49 @@ def _over(p: Prover, goal: Term, n: Term, prove: Prove) -> Theorem:
     before = T.sub(n, T.ONE)
     same = p.equal(T.add(before, T.ONE), n, show=False)
     return p.rewrite(same, p.at(everywhere, before), lambda x: T.substitute(goal, {n: x}))
+
+
+def _over_sizes(p: Prover, goal: Term, n: Term, prove: Prove) -> Theorem:
+    """The same from a size d to d + 1: sums over d have terms that can be named, by indices."""
+    p.opened += 1
+    d, k = T.var(f"_d{p.opened}", "dim"), T.var(f"_n{p.opened}", "nat")
+
+    def at(value: Term) -> Term:
+        return T.substitute(goal, {n: value})
+
+    with p.supposing(at(d)) as case:
+        step = p.discharge(_unrolled(p, at(T.add(d, T.ONE)), d, prove), case)
+    step = p.for_all(p.at(p.for_all(step, d), T.add(k, T.ONE)), k)
+    one = p.equal(T.ONE, T.add(T.ZERO, T.ONE), show=False)
+    everywhere = infer("induction", [p.rewrite(one, prove(at(T.ONE)), at), step])
+    before = T.sub(d, T.ONE)
+    same = p.equal(T.add(before, T.ONE), d, show=False)
+    positive = p.for_all(p.rewrite(same, p.at(everywhere, before), at), d)
+    return p.at(positive, n) if n.data[1] == "dim" else _from_sizes(p, goal, n, positive, prove)
+
+
+def zero_or_more(p: Prover, goal: Term, n: Term, prove: Prove) -> Theorem:
+    """`goal` for a natural number n from that for 0 and that for any size."""
+    p.opened += 1
+    d = T.var(f"_d{p.opened}", "dim")
+    positive = p.for_all(prove(T.substitute(goal, {n: d})), d)
+    return _from_sizes(p, goal, n, positive, prove)
+
+
+def _from_sizes(p: Prover, goal: Term, n: Term, positive: Theorem, prove: Prove) -> Theorem:
+    def at(value: Term) -> Term:
+        return T.substitute(goal, {n: value})
+
+    zero = prove(at(T.ZERO))
+
+    def none(case: Theorem) -> Theorem:
+        nothing = infer("antisymmetry", [p.order(T.le(T.ZERO, n)), case])
+        return p.rewrite(nothing, zero, at)
+
+    def some(case: Theorem) -> Theorem:
+        return p.at(positive, n, facts=[p.next_integer(case)])
+
+    return p.cases(p.dichotomy(n, T.ZERO), none, some)
 
 
 def _unrolled(p: Prover, goal: Term, k: Term, prove: Prove) -> Theorem:

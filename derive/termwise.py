@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, combinations_with_replacement
 from typing import Final
 
-from derive import search
+from derive import power_orders, search
 from derive.bounds import bounds
+from derive.equal_factors import is_power
 from derive.kernel import terms as T
 from derive.kernel.normal import Monomial, Normaliser, Poly, monomial_term, plus
 from derive.kernel.rules import Theorem, fact_normaliser, infer
@@ -55,6 +57,7 @@ def _of_terms(p: Prover, size: Term, target: Poly) -> Iterator[Theorem]:
     with p.remembering(*instances):
         parts = [t for t in instances if t.conclusion.op in ("le", "lt")]
         parts += [b for t in functions for b in bounds(p, t)]
+        parts += power_orders.orders(p, _powers_at(target, i), partial(power_orders.at_once, p))
         parts = parts[:MAX_PARTS]
         work = fact_normaliser("search", p.facts())  # what cancels for each index
         for k in (1, 2):
@@ -65,6 +68,13 @@ def _of_terms(p: Prover, size: Term, target: Poly) -> Iterator[Theorem]:
                     yield p.sum_order(p.order(T.le(T.ZERO, product), (1, *chosen)), i)
                 except _FAILED:
                     continue
+
+
+def _powers_at(target: Poly, i: Term) -> list[Term]:
+    """The powers in terms that are added up over an index like `i`, at `i`."""
+    of_one = (m for m in target if len(m.indices) == 1 and m.indices[0].children == i.children)
+    found = (T.substitute(t, {m.indices[0]: i}) for m in of_one for t, _ in m.factors)
+    return list(dict.fromkeys(t for t in found if is_power(t)))
 
 
 def _instances(p: Prover, i: Term) -> Iterator[Theorem]:

@@ -29,6 +29,7 @@ from derive.language import (
     over,
     plus,
     power,
+    product,
     real,
     tensor,
     times,
@@ -79,6 +80,12 @@ SCALARS = {
     "maximum": (plus(sp.Max(a, b, evaluate=False), sp.Min(a, b, evaluate=False)), -1.5),
     "remainder": (sp.Mod(m, n, evaluate=False), 1),
     "real power": (sp.Pow(a, b, evaluate=False), 4.0),
+    "power of a size": (power(b, m), -8.0),
+    "powers of an index": (total(power(b, j), j), 1 - 2 + 4.0),
+    "powers of entries": (total(power(x[j], m), j), 1 - 8 + 0.125),
+    "product": (product(y[i], i), 0.75),
+    "product of one number": (product(b, j), -8.0),
+    "products in a sum": (total(product(A[i, j], i), j), A_.prod(axis=0).sum()),
 }  # fmt: skip
 
 
@@ -199,3 +206,9 @@ def test_what_has_no_value(formula: Any, error: type[Exception], message: str) -
 def test_only_gradients_have_a_gradient() -> None:
     with pytest.raises(ValueError, match="is not about a gradient"):
         Evaluation(VALUES).gradient(Converter().formula(less(a, b)))
+
+
+def test_powers_of_whole_numbers_do_not_overflow() -> None:
+    at = Evaluation({"n": 70, "m": 10})
+    assert float(at.entries(Converter().term(power(-m, n)))) == pytest.approx(1e70)
+    assert float(at.entries(Converter().term(product(m + 0 * i, i)))) == pytest.approx(1e70)
