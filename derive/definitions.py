@@ -2,8 +2,9 @@
 
 A premise such as ``d = 2 r``, ``for all i < r: omega_i = 10000^(-2i/d)``, ``for all p, i < r:
 PE(p, 2i) = sin(p omega_i)`` or ``for all i < h, c < k: C(i k + c) = H(i, c)`` says what its left
-side is.  Whoever wants an example then chooses the other symbols only.  Nothing here is trusted:
-that the premises hold at the values has to be proved like everything else.
+side is, and so does ``for all l: v(l + 1) = a v(l) + b`` up to the value of v(0).  Whoever wants an
+example then chooses the other symbols only.  Nothing here is trusted: that the premises hold at the
+values has to be proved like everything else.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from fractions import Fraction
 from itertools import permutations
 
 from derive.kernel import terms as T
-from derive.kernel.normal import UNIT, Monomial, Normaliser
+from derive.kernel.normal import UNIT, Monomial, Normaliser, literal
 from derive.kernel.terms import KernelError, Lam, Term
 
 Values = dict[Term | str, Term | Lam]
@@ -52,6 +53,23 @@ class _Clause:
     symbol: Term | str
     arguments: tuple[_Line | _Block, ...]
     value: Term
+
+    @property
+    def recurs(self) -> bool:
+        """Whether it gives ``v(l + 1)`` from ``v(l)``, in the same way for all l."""
+        place = self.arguments[0] if len(self.arguments) == 1 else None
+        if not isinstance(place, _Line) or (place.step, place.start) != (1, 1):
+            return False
+        before = T.apply(str(self.symbol), *place.variables)
+        rest = _with(self.value, before, T.ZERO)
+        return rest is not self.value and T.free_symbols(rest).isdisjoint(
+            [self.symbol, *place.variables]
+        )
+
+
+def _with(t: Term, part: Term, other: Term) -> Term:
+    """`t` with something else for a closed part of it."""
+    return other if t is part else T.map_children(t, lambda c, _: _with(c, part, other))
 
 
 def defined_symbols(goal: Term) -> frozenset[Term | str]:
@@ -101,6 +119,9 @@ def complete(goal: Term, values: Values) -> Values:
 def _entries(clauses: list[_Clause], scalars: dict[Term, Term], tensors: dict[str, Lam]) -> Lam:
     arity = len(clauses[0].arguments)
     places = [T.var(f"_a{k}") for k in range(arity)]
+    for clause in clauses:
+        if clause.recurs:
+            return _recurrence(clause, clauses, scalars, tensors)
     parts = []
     for clause in clauses:
         inside, where = [], dict(scalars)
@@ -108,6 +129,36 @@ def _entries(clauses: list[_Clause], scalars: dict[Term, Term], tensors: dict[st
             inside += _solve(argument, place, where)
         parts.append(T.mul(*inside, T.substitute(clause.value, where, tensors)))
     return Lam(arity, T.abstract(T.add(*parts), tuple(places)))
+
+
+def _recurrence(
+    clause: _Clause, clauses: Sequence[_Clause], scalars: dict[Term, Term], tensors: dict[str, Lam]
+) -> Lam:
+    """v(l) for v(l + 1) = a v(l) + b with numbers a and b; v(0) is 1 where it is free.
+
+    a^l v(0) + b (1 - a^l) / (1 - a), and v(0) + l b for a = 1.
+    """
+    symbol, norm = str(clause.symbol), Normaliser()
+
+    def after(before: Term) -> Term:
+        value = _with(clause.value, T.apply(symbol, *clause.arguments[0].variables), before)
+        return T.substitute(value, scalars, tensors)
+
+    x = T.var("_before")
+    b = literal(norm.poly(after(T.ZERO)))
+    one = literal(norm.poly(after(T.ONE)))
+    if (
+        b is None
+        or one is None
+        or not norm.same(after(x), T.add(T.mul(T.num(one - b), x), T.num(b)))
+    ):
+        raise KernelError(f"not a linear recurrence with numbers for {symbol}")
+    a, place = one - b, T.var("_a0")
+    known = [c.value for c in clauses if c.arguments == (_Line(None, 0, 0),)]
+    first = T.substitute(known[0], scalars, tensors) if known else T.ONE
+    power = T.product(place, T.num(a))
+    share = place if a == 1 else T.mul(T.num(1 / (1 - a)), T.sub(T.ONE, power))
+    return Lam(1, T.abstract(T.add(T.mul(power, first), T.mul(T.num(b), share)), (place,)))
 
 
 def _solve(argument: _Line | _Block, place: Term, where: dict[Term, Term]) -> list[Term]:
@@ -134,6 +185,8 @@ def _clauses(goal: Term) -> dict[Term | str, list[_Clause]]:
     while goal.op == "imp":
         for clause in _defining(goal.children[0], ()):
             inner = T.free_symbols(clause.value)
+            if clause.recurs:
+                inner -= {clause.symbol}
             below = inner.union(*(needs.get(s, frozenset()) for s in inner))
             if clause.symbol not in below and not any(clause.symbol in needs[s] for s in out):
                 out.setdefault(clause.symbol, []).append(clause)

@@ -157,3 +157,49 @@ def test_blocks_that_overlap_define_nothing() -> None:
     assert defines(L.forall([N, c], L.equal(G(2 * N + c), c)))
     assert not defines(L.forall([x, c], L.equal(G(2 * x + c), c)))  # G(0) would be 0 and 1
     assert not defines(L.forall([row, left], L.equal(G(row * (3 - row) + left), row)))
+
+
+# ---------------------------------------------------------------------------- recurrences
+
+v = L.sequence("v")
+l, t = L.natural("l"), L.natural("t")
+
+
+def layers(value: object) -> object:
+    return L.forall(l, L.equal(v[l + 1], value))
+
+
+def entries(g: Term, **scalars: int) -> list[str]:
+    values = complete(g, {T.var(name): T.num(q) for name, q in scalars.items()})
+    body = values["v"].body
+    return [str(Normaliser().term(T.instantiate(body, (T.num(k),)))) for k in range(4)]
+
+
+def test_a_recurrence_gives_all_values_from_the_first() -> None:
+    start = L.equal(v[0], 5)
+    conclusion = L.equal(v[t], x)
+    grown = goal(conclusion, start, layers(y * v[l]))
+    assert "v" in defined_symbols(grown)
+    assert entries(grown, y=-2) == ["5", "-10", "20", "-40"]
+    assert entries(goal(conclusion, start, layers(v[l] + y)), y=3) == ["5", "8", "11", "14"]
+    averaged = goal(conclusion, start, layers(y * v[l] + (1 - y) * x))
+    assert entries(averaged, y=2, x=1) == ["5", "9", "17", "33"]
+    assert entries(goal(conclusion, start, layers(y * v[l] + x)), y=0, x=7) == ["5", "7", "7", "7"]
+
+
+def test_the_first_value_is_1_where_nothing_is_said_of_it() -> None:
+    assert entries(goal(L.equal(v[t], x), layers(y * v[l])), y=3) == ["1", "3", "9", "27"]
+
+
+def test_what_is_no_recurrence_with_numbers_gives_no_values() -> None:
+    for value in (v[l] ** 2, l * v[l], v[l] + v[0], x * v[l] ** 2 + 1):
+        values = complete(goal(L.equal(v[t], x), layers(value)), {T.var("x"): T.ONE})
+        assert "v" not in values, value
+
+
+def test_a_false_closed_form_is_refuted() -> None:
+    g = goal(L.equal(v[t], x**t * v[0] + t), layers(x * v[l] + 1))
+    found = find(g)
+    assert found is not None
+    values, roots = found
+    assert roots[0].conclusion is T.negate(at_values(g, values))

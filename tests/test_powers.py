@@ -163,6 +163,9 @@ FALSE = {
     "geometric-quotient": "equal(total(r**i, i), (1 - r**n) / (1 - r))",
     "moving-average": "equal((1 - b) * total(b**(n - i) * g, i), (1 - b**n) * g)",
     "weights": "equal(total((1 - b) * b**(n - 1 - i), i), 1)",
+    "not-corrected": "equal(v[t], g), equal(v[0], 0), layers(b * v[l] + (1 - b) * g)",
+    "wrong-start": "equal(v[t], (1 - b**t) * g), equal(v[0], g), layers(b * v[l] + (1 - b) * g)",
+    "growth": "equal(v[t], (1 + a * t) * v[0]), layers((1 + a) * v[l])",
     "absolute": "equal(Abs(x)**k, x**k)",
     "less-than-1": "less(Abs(x)**k, 1), less(Abs(x), 1)",
     "growing": "at_most(x**k, y**k), at_most(x, y)",
@@ -171,6 +174,7 @@ FALSE = {
     "rising": "less(x**k, x**(k + 1)), at_most(1, x)",
     "entries": "at_most(0, total(q[i]**k, i))",
     "logarithm": "equal(log(x**(2 * n)), 2 * n * log(x)), negation(equal(x, 0))",
+    "contraction": "at_most(Abs(v[t] - y), c**t * Abs(v[0] - y)), layers(c * (v[l] - y) + y)",
 }
 #: False as well; no counterexample is found.
 OPEN = {
