@@ -9,7 +9,7 @@ from typing import Final
 
 from derive import messages, wording
 from derive.messages import listing, mark, say, sentences
-from derive.report.formulas import single_relation
+from derive.report.formulas import em, shared_value, single_relation
 from derive.report.guide import guide
 from derive.report.localizing import localized
 from derive.report.model import (
@@ -187,9 +187,17 @@ def _entry(result: Result, key: str) -> Entry:
     return Entry(key, title, result.title, result.verdict, anchors(result), details)
 
 
+_LINE_EM: Final = 20.0
+"""A longer outcome is told by the value of both sides, where they have the same."""
+
+
 def _one_line(counterexample: CounterexampleView) -> str:
     values = assignment(counterexample.values)
-    outcome = f"${counterexample.latex}$" if counterexample.latex else ""
+    shared = shared_value(counterexample.latex) if counterexample.latex else None
+    if shared is not None and em(counterexample.latex) > _LINE_EM:
+        outcome = say("both sides are ${value}$", value=shared)
+    else:
+        outcome = f"${counterexample.latex}$" if counterexample.latex else ""
     if not (values and outcome):
         return values or outcome
     return say("{what}: {more}", what=values, more=outcome)

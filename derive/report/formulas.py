@@ -73,6 +73,24 @@ def single_relation(latex: str) -> tuple[str, str, str] | None:
 
 
 @remembered
+def shared_value(latex: str) -> str | None:
+    """The value in a = value = b; None of anything else."""
+    pieces = read(latex)
+    nesting = depths(pieces)
+    outside = [k for k, piece in enumerate(pieces) if nesting[k] == 0 and piece.kind in _NOT_TERM]
+    if [pieces[k].source for k in outside] != ["=", "="]:
+        return None
+    first, second = outside
+    return source_of(pieces[first + 1 : second])
+
+
+@remembered
+def em(latex: str) -> float:
+    """How wide the formula is on one line."""
+    return width(read(latex))
+
+
+@remembered
 def relation(latex: str) -> tuple[str, str, str, str] | None:
     """What a formula that is one relation between two terms binds, and its left side, its sign and
     its right side."""

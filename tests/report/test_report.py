@@ -423,3 +423,13 @@ def test_tex_errors_end_with_the_log(tmp_path: Path) -> None:
     with pytest.raises(TexFailed, match="undefinedcommand"):
         compile_pdf(tex)
     assert tex.exists()
+
+
+def test_a_long_outcome_is_told_in_the_table_by_the_value_of_both_sides(tmp_path: Path) -> None:
+    terms = " + ".join(rf"x_{{{k}}} y_{{{k}}}" for k in range(12))
+    told = {}
+    for latex in (f"{terms} = 7 = z", f"{terms} = z", "a = 7 = b"):
+        view = CounterexampleView({"d": "1"}, latex)
+        text = text_of([replace(samples.HEADS, counterexamples=(view,))], tmp_path)
+        told[latex] = "both sides are $7$" in text
+    assert list(told.values()) == [True, False, False]
