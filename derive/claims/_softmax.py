@@ -31,7 +31,7 @@ from derive.language import (
 from derive.prover import Prover
 
 m = dim("m")
-i, j, k, s, u = (index(name, m) for name in "ijksu")
+i, j, k, s, u = (index(name, m) for name in "sukij")
 delta = sp.KroneckerDelta
 Entry = Callable[[Any], Any]
 
@@ -103,7 +103,7 @@ def left_for_others(p: Prover, positive: Theorem, one: Theorem, w: Entry) -> The
     )  # fmt: skip
     rest = p.order(
         at_most(0, 1 - w(i) - w(j) + delta(i, j) * w(i)), (1, others), (-1, one),
-        reason="the weights other than $i$ and $j$ are positive, and all sum to 1",
+        reason="the weights other than $s$ and $u$ are positive, and all sum to 1",
     )  # fmt: skip
     return p.for_all(rest, i, j)
 

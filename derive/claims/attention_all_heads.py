@@ -310,17 +310,17 @@ def _row_by_row(p: Prover, image: Theorem, zero: Theorem) -> Theorem:
 
 
 INDEPENDENT = (
-    "let $g(t)$ be the share of a group, $M = m-1$ and $x = e^{tl}$ for its score $l$: "
-    "$M^2(g(2t)-g(t)) + g(-2t)-g(-t)$ is $M^3-M$ times $x^2(x-1)$ times $(1+M^2)x^2+Mx+M$, "
-    "divided by $Mx^4+(1+M^2)x^2+M$ and by $Mx^2+(1+M^2)x+M$, which falls like $1/x$ "
-    "for large and like $x^2$ for small $x$. Of the scores whose values do not sum to 0, take the "
-    "one that is nearest to 0, without loss of generality positive, and multiply by its $x$: as "
-    "$t$ grows, all other terms fall at least like $1/t$, and its own does not"
+    r"let $g(x)$ be the share of a group, $K = m-1$ and $z = e^{x\lambda}$ for its score "
+    r"$\lambda$: the sum of $K^2(g(2x)-g(x))$ and $g(-2x)-g(-x)$ is $K^3-K$ times $z^2(z-1)$ times "
+    "$(1+K^2)z^2+Kz+K$, divided by $Kz^4+(1+K^2)z^2+K$ and by $Kz^2+(1+K^2)z+K$, which falls like "
+    "$1/z$ for large and like $z^2$ for small $z$. Of the scores whose values do not sum to 0, "
+    "take the one that is nearest to 0, without loss of generality positive, and multiply by its "
+    "$z$: as $x$ grows, all other terms fall at least like $1/x$, and its own does not"
 )
 TOLD_APART = (
-    "else there are $u$ and $y$ for which the score of $s$ is not 0 and no other group has the "
-    "same, since finitely many matrices that are not 0 leave vectors that none of them maps to 0; "
-    "and the value of $s$ is not 0, either"
+    "else there are $u$ and $y$ for which the score of group $i$ is not 0 and no other group has "
+    "the same, since finitely many matrices that are not 0 leave vectors that none of them maps to "
+    "0; and the value of group $i$ is not 0, either"
 )
 
 
@@ -332,8 +332,8 @@ def prove_all(p: Prover) -> Theorem:
         )
         shares = p.note(
             shares_law(p, p.part(case, 2)),
-            "take $tu$ for token $k$ and $tu-y$ for all others, as a sum of $tu$ for all tokens "
-            "and of 0 and $-y$; what additivity says of token $k$",
+            "take $xu$ for one token and $xu-y$ for all others, as a sum of $xu$ for all tokens "
+            "and of 0 and $-y$; what additivity says of the one token",
         )  # fmt: skip
         law = p.at(rates_apart(p, several), p.lam(value(s), s), p.lam(score(s), s))
         apart = p.note(p.mp(law, shares), INDEPENDENT)
@@ -523,8 +523,8 @@ ALL_HEADS = Claim(
     source=Source(
         INTERVIEW, ("B19",),
         f"{SELF} Beyond the note: any number of heads, of which those with the same "
-        r"$B = W^Q(W^K)^\top/\sqrt{d_k}$ make a group; head $j$ of group $s$ has the map "
-        r"$C_{sj} = W^V W^O$. What has to hold if the sum of all heads is additive.",
+        r"$B = W^Q(W^K)^\top/\sqrt{d_k}$ make a group; head $j$ of group $i$ has the map "
+        r"$C_{ij} = W^V W^O$. What has to hold if the sum of all heads is additive.",
     ),
     statement=STATEMENT,
     proof=prove_all,

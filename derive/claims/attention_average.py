@@ -154,14 +154,14 @@ def prove_average(q: Prover) -> Theorem:
                 (1, rises),
                 (low, one),
                 (1, out),
-                reason="add over $i$; the weights sum to 1",
+                reason="add over $s$; the weights sum to 1",
             ),
             q.order(
                 at_most(O[t, c], high),
                 (1, falls),
                 (-high, one),
                 (-1, out),
-                reason="add over $i$; the weights sum to 1",
+                reason="add over $s$; the weights sum to 1",
             ),
         )
 
@@ -299,7 +299,7 @@ def prove_norm(q: Prover) -> Theorem:
     convex = q.order(
         at_most(squared_output, mean_square),
         (1, squares), (-squared_output, one), (-2, inserted),
-        reason="multiply the squares out and add over $i$ and $c$",
+        reason="multiply the squares out and add over $s$ and $c$",
     )  # fmt: skip
 
     def then(bound: Theorem) -> Theorem:
@@ -374,12 +374,12 @@ def prove_strict(q: Prover) -> Theorem:
             q.order(
                 at_most(0, times(power(1 - delta(i, k), 2), room)),
                 (1, q.square(1 - delta(i, k)), q.at(positive, i), q.at(above, i)),
-                reason=r"what the values at $i\ne k$ stay below the bound, weighted",
+                reason=r"what the values at $s\ne k$ stay below the bound, weighted",
             ), i,
         )  # fmt: skip
         return q.order(
             less(O[t, c], high), (1, others), (1, q.at(positive, k), smaller), (-high, one),
-            (-1, out), reason="add over $i$; the term of $k$ is positive",
+            (-1, out), reason="add over $s$; the term of $k$ is positive",
         )  # fmt: skip
 
     reasons = ["suppose a bound of the values", "which one of them does not reach"]
@@ -414,7 +414,7 @@ def strict_mutations() -> tuple[Mutation, ...]:
 
 STRICT = Claim(
     id="attention-average/strict",
-    title="An output is strictly inside the range of the values",
+    title="An output does not reach the largest value, unless all values do",
     source=Source(
         INTERVIEW, ("B13",),
         f"{AVERAGE} Beyond the note: a component that is not the same in all values never reaches "
@@ -983,8 +983,8 @@ def _vector_product(q: Prover, doubles: Theorem, many: Theorem) -> Theorem:
     same = q.equal(
         times(v_1, over(higher, plus(higher, m, -1))), times(v_1, over(peak, plus(peak, m, -1))),
         (half, _at_one_apart(q, doubles)),
-        reason="take $e_g$ for token $k$ and $e_g-y$ for all others; this is what the equation "
-        "says of the output of token $k$",
+        reason="take $e_g$ for one token and $e_g-y$ for all others; this is what the equation "
+               "says of the output of that token",
     )  # fmt: skip
     lemma = q.at(_equal_shares(q, many), higher, peak, v_1)
     positive = q.both(*(q.trivial(less(0, part)) for part in (higher, peak)))
@@ -1326,7 +1326,7 @@ def self_attention_mutations() -> tuple[Mutation, ...]:
 LOG_2 = T.fn("log", T.num(2))
 SELF_ATTENTION = Claim(
     id="attention-average/self-attention",
-    title="Self-attention is not linear in its input",
+    title="Self-attention is linear in its input",
     source=Source(
         INTERVIEW, ("B19",),
         f"{SELF} The input of self-attention is $X$, from which queries, keys and values are "
@@ -1563,7 +1563,7 @@ BY_VALUE = Claim(
     statement=GradientIs(loss, V, sp.Tuple(k, c), total(times(A[t, k], G[t, c]), t)),
     given=(ATTENTION,),
     proof=prove_value_gradient,
-    twin=Twin("the backward pass of NumPy attention, values and all", twin_backward),
+    twin=Twin("the backward pass of NumPy attention, down to the values", twin_backward),
     mutations=by_value_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
@@ -1577,7 +1577,7 @@ BY_QUERY = Claim(
     statement=GradientIs(loss, Q, sp.Tuple(r, e), by_query),
     given=(ATTENTION, SCORE_GRADIENT),
     proof=lambda q: gradient_by(q, Q, (r, e), by_query, r"$DK/\sqrt{d_k}$"),
-    twin=Twin("the backward pass of NumPy attention, queries and all", twin_backward),
+    twin=Twin("the backward pass of NumPy attention, down to the queries", twin_backward),
     mutations=by_query_mutations,
     expected=Verdict.PROVED,
 )  # fmt: skip
@@ -1591,7 +1591,7 @@ BY_KEY = Claim(
     statement=GradientIs(loss, K, sp.Tuple(k, e), by_key),
     given=(ATTENTION, SCORE_GRADIENT),
     proof=lambda q: gradient_by(q, K, (k, e), by_key, r"$D^\top Q/\sqrt{d_k}$"),
-    twin=Twin("the backward pass of NumPy attention, keys and all", twin_backward),
+    twin=Twin("the backward pass of NumPy attention, down to the keys", twin_backward),
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -1706,7 +1706,7 @@ def same_averages(q: Prover, rows: Theorem, columns: Theorem) -> Theorem:
         )  # fmt: skip
 
     reasons = (
-        "take any numbers with $a_i=b_j$ where $P_{ij}=1$", "and others with $v_i=w_j$ there",
+        "take any numbers with $a_s=b_u$ where $P_{su}=1$", "and others with $v_s=w_u$ there",
     )  # fmt: skip
     theorem = under(q, matched, reasons, then)
     for x in (old_part, new_part, old_top, new_top):
@@ -1861,7 +1861,7 @@ def prove_equivariant(q: Prover) -> Theorem:
                 return q.equal(new(i), old(j), token, key, show=False)
 
             powers = picked_power(q, entries, new, old, same_score)
-            q.note(powers, "where $P_{ks}=1$, the scores are those of token $s$ of $X$")
+            q.note(powers, "where $P_{ki}=1$, the scores are those of token $i$ of $X$")
             output = put_in(
                 q, q.at(q.hyp(2), k, c), at_scores(q, lemma, (powers, values)), right_only=True
             )
@@ -1873,11 +1873,11 @@ def prove_equivariant(q: Prover) -> Theorem:
             return q.equal(left, right, (plus(of_y[k, c], -of_x[s, c]), none), show=False)
 
         each = q.cases(q.at(entries, k, s), passed_over, chosen)
-        q.note(each, "so the outputs agree, too; where $P_{ks}=0$, both sides are 0")
+        q.note(each, "so the outputs agree, too; where $P_{ki}=0$, both sides are 0")
         added = q.equal(
             of_y[k, c], equivariant.args[1].args[1].args[1],
             (-of_y[k, c], q.at(rows, k)), (1, q.sum_equal(each, s)),
-            reason="add over $s$; row $k$ of $P$ has a single 1",
+            reason="add over $i$; row $k$ of $P$ has a single 1",
         )  # fmt: skip
         return q.for_all(added, k, c)
 

@@ -223,7 +223,7 @@ def prove_variance(p: Prover) -> Theorem:
 
     reasons = (
         "some weights are kept", r"each one with probability $1-\rho$",
-        r"masks are 0 or 1, so that $M_i^2=M_i$, and independent of each other",
+        "masks are 0 or 1, so that $M_s^2=M_s$, and independent of each other",
     )  # fmt: skip
     return under(p, both(RATE, MEANS, PRODUCTS), reasons, then)
 

@@ -58,8 +58,8 @@ ORDER = 54
 TOPIC = "attention-average"
 
 groups, members = dims("q r")
-s, j = index("s", groups), index("j", members)
-#: The heads of group s all have the form B_s; head j of it has the value map C_sj.
+s, j = index("i", groups), index("j", members)
+#: The heads of group i all have the form B_i; head j of it has the value map C_ij.
 B = tensor("B", groups, d, d)
 C = tensor("C", groups, members, d, d_v)
 
@@ -224,8 +224,8 @@ SEVERAL = Claim(
     source=Source(
         INTERVIEW, ("B19",),
         f"{SELF} Beyond the note: several heads, of which those with the same "
-        r"$B = W^Q(W^K)^\top/\sqrt{d_k}$ make a group; head $j$ of group $s$ has the map "
-        r"$C_{sj} = W^V W^O$.",
+        r"$B = W^Q(W^K)^\top/\sqrt{d_k}$ make a group; head $j$ of group $i$ has the map "
+        r"$C_{ij} = W^V W^O$.",
     ),
     statement=implies(CANCEL, linear),
     given=NOTATION,

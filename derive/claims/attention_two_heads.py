@@ -137,7 +137,7 @@ def _rows(t: Term) -> Iterator[Term]:
 
 # ---------------------------------------------------------------------- what follows for numbers
 
-a, b, r, s = (real(name) for name in ("a", "b", "r", "s"))
+a, b, r, s = (real(name) for name in ("a", "b", "r", "w"))
 rest = plus(m, -1)
 
 
@@ -281,8 +281,8 @@ def prove_two(p: Prover) -> Theorem:
         powers = [sp.exp(x) for x in score]
         equations = [mixed_at(p, every, cleared, n) for n in (1, 2, 4)]
         p.note(
-            equations[0], "take $u$ for token $k$ and $u-y$ for all others, as a sum of $u$ for "
-            "all tokens and of 0 and $-y$; what additivity says of token $k$",
+            equations[0], "take $u$ for one token and $u-y$ for all others, as a sum of $u$ for "
+            "all tokens and of 0 and $-y$; what additivity says of the one token",
         )  # fmt: skip
         signs = [p.trivial(less(0, x)) for x in powers]
         products = p.mp(p.at(law, *powers, *value), p.both(*signs, *equations))
@@ -457,8 +457,9 @@ TWO_HEADS = Claim(
     title="Two heads that are linear together",
     source=Source(
         INTERVIEW, ("B19",),
-        f"{SELF} Beyond the note: of two heads with $B$, $B'$ for $W^Q(W^K)^\\top/\\sqrt{{d_k}}$ "
-        "and $W$, $W'$ for $W^V W^O$ the sum is taken; what has to hold if it is additive.",
+        f"{SELF} Beyond the note: two heads, with $B$ and $B'$ for "
+        "$W^Q(W^K)^\\top/\\sqrt{d_k}$ and with $W$ and $W'$ for $W^V W^O$, and what has to hold if "
+        "their sum is additive.",
     ),
     statement=STATEMENT,
     proof=prove_two,

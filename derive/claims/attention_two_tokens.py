@@ -111,6 +111,7 @@ def prove_two_tokens(p: Prover) -> Theorem:
 def numbers_law(p: Prover) -> Theorem:
     """For all l, l', v, v': `criterion`, if the numerators are 0 for them and for 2 l and 2 l'."""
     with p.supposing(both(*(equal(numerator(L, V, n), 0) for n in (1, 2)))) as case:
+        p.note(case, "let two scores $l$, $l'$ and their values $v$, $v'$ meet two equations")
         equations = [p.part(case, k) for k in (0, 1)]
         found = p.both(
             *(_one_head(p, _eliminated(p, equations, k), k) for k in (0, 1)),
@@ -123,7 +124,8 @@ def numbers_law(p: Prover) -> Theorem:
             ),
         )  # fmt: skip
     found = p.note(
-        p.discharge(found, case), "for any two scores and values of which both equations hold"
+        p.discharge(found, case),
+        "so it is for any two scores and values for which both equations hold",
     )
     return p.for_all(found, *L, *V)
 
@@ -253,9 +255,9 @@ TWO_TOKENS = Claim(
     title="Two heads that are linear together, for two tokens",
     source=Source(
         INTERVIEW, ("B19",),
-        f"{SELF} Beyond the note: of two heads with $B$, $B'$ for $W^Q(W^K)^\\top/\\sqrt{{d_k}}$ "
-        "and $W$, $W'$ for $W^V W^O$ the sum is taken, for two tokens; what has to hold if it is "
-        "additive.",
+        f"{SELF} Beyond the note: two heads, with $B$ and $B'$ for "
+        "$W^Q(W^K)^\\top/\\sqrt{d_k}$ and with $W$ and $W'$ for $W^V W^O$, and what has to hold "
+        "for two tokens if their sum is additive.",
     ),
     statement=STATEMENT,
     proof=prove_two_tokens,
@@ -263,8 +265,8 @@ TWO_TOKENS = Claim(
     mutations=two_token_mutations,
     expected=Verdict.PROVED,
     remark="So there are three ways for vectors in general position: degenerate heads, the same "
-    "scores with opposite values, and opposite scores with the same values. That the last one is "
-    "additive is `head-patterns/two-opposite-heads-cancel`.",
+    "scores with opposite values, and opposite scores with the same values. The last ones are "
+    "additive, too: `head-patterns/two-opposite-heads-cancel`.",
 )  # fmt: skip
 
 CLAIMS = (TWO_TOKENS,)

@@ -130,7 +130,7 @@ def prove_jacobian(q: Prover) -> Theorem:
     gradient = q.gradient(GradientIs(softmax(score, i), z, j, 0), reason="quotient rule")
     entry = q.equal(
         q.partial(gradient, j), J[i, j], jacobian, definition,
-        reason=r"$p_i$ is its first factor; the second term is $-p_i\,p_j$",
+        reason=r"the first factor is $p_s$; the second term is $-p_s\,p_u$",
     )  # fmt: skip
     return q.for_all(q.note(q.with_partial(gradient, entry, j), "so this is the gradient"), i)
 
@@ -203,7 +203,8 @@ def prove_vjp(q: Prover) -> Theorem:
     mean = total(times(p[i], g[i]), i)
     entry = q.equal(
         q.partial(gradient, j), times(p[j], plus(g[j], -mean)), definition,
-        reason=r"only $i=j$ remains of the first term; both terms have the factor $p_j$",
+        reason="the delta leaves one summand of the first term; in both terms the weight of that "
+               "score is a factor",
     )  # fmt: skip
     return q.note(q.with_partial(gradient, entry, j), "so this is the gradient")
 
@@ -262,7 +263,7 @@ def prove_sums(q: Prover) -> Theorem:
     one = sum_of_weights(q, q.hyp(0), weight, score)
     by_row = q.calc(
         total(J[i, j], j),
-        (plus(p[i], times(-1, p[i], total(p[j], j))), "insert $J$; the diagonal gives $p_i$",
+        (plus(p[i], times(-1, p[i], total(p[j], j))), "insert $J$; the diagonal gives $p_s$",
          jacobian),
         (0, "the weights sum to 1", one),
     )  # fmt: skip
@@ -325,12 +326,12 @@ def entry_bounds(q: Prover, left: Theorem, positive: Theorem) -> Theorem:
     low = q.order(
         at_most(times(-1, variance), J[i, j]), (1, jacobian), (1, apart, at_i, room),
         (2 * delta(i, j), at_i, q.at(left, i, i)),
-        reason=r"for $i\ne j$ the entry is $-p_i\,p_j$, and $p_j\le 1-p_i$",
+        reason=r"for $s\ne u$ the entry is $-p_s\,p_u$, and $p_u\le 1-p_s$",
     )  # fmt: skip
     high = q.order(
         at_most(J[i, j], variance), (-1, jacobian), (1, apart, at_i, at_j),
         (1, apart, at_i, q.at(left, i, i)),
-        reason=r"on the diagonal they are equal; elsewhere $-p_i\,p_j\le 0$",
+        reason=r"on the diagonal they are equal; elsewhere $-p_s\,p_u\le 0$",
     )  # fmt: skip
     return q.for_all(size_at_most(q, J[i, j], variance, low, high), i, j)
 
@@ -342,7 +343,7 @@ def prove_entries(q: Prover) -> Theorem:
     q.note(diagonal, "so no entry is larger than the diagonal one in its row")
     fourth = q.order(
         at_most(times(p[i], 1 - p[i]), quarter), (1, q.square(p[i] - half)),
-        reason=r"$\tfrac14-p_i(1-p_i)=(p_i-\tfrac12)^2$",
+        reason=r"$\tfrac14-p_s(1-p_s)=(p_s-\tfrac12)^2$",
     )  # fmt: skip
     return q.for_all(q.both(diagonal, fourth), i, j)
 
@@ -445,7 +446,7 @@ def prove_variance(q: Prover) -> Theorem:
         q.order(
             at_most(0, spread.args[0]), (1, q.square(plus(v[i], -mean)), q.at(positive, i)),
             reason="squares with positive weights",
-        ), i, reason="add over $i$",
+        ), i, reason="add over $s$",
     )  # fmt: skip
     return q.both(same, q.order(at_most(0, form), (1, squares), (1, same), reason="insert"))
 
@@ -516,9 +517,9 @@ def at_most_half(q: Prover, positive: Theorem, one: Theorem, x: Any, show: bool 
     goal = at_most(variance_of(x), times(half, total(power(x(i), 2), i)))
     bound = q.order(goal, (1, by_pairs), (1, q.sum_order(each, i)))
     if show:
-        q.note(by_pairs, r"the difference is half the sum of $p_i\,p_j\,(v_i+v_j)^2$ over $i\ne j$")
-        q.note(each, r"$p_i(1-p_i)\le\tfrac14$")
-        q.note(bound, "add over $i$")
+        q.note(by_pairs, r"the difference is half the sum of $p_s\,p_u\,(v_s+v_u)^2$ over $s\ne u$")
+        q.note(each, r"$p_s(1-p_s)\le\tfrac14$")
+        q.note(bound, "add over $s$")
     return bound
 
 
@@ -535,7 +536,7 @@ def norm_bound(
     through = q.equal(w[i], value, image, q.hyp(1), show=False)
     product = q.sum_equal(
         q.equal(power(w[i], 2), times(w[i], value), (w[i], through), show=False),
-        i, reason=r"$w_i=p_i(v_i-\sum_j p_j v_j)$, multiplied by $w_i$ and added up",
+        i, reason=r"$w_s=p_s(v_s-\sum_u p_u v_u)$, multiplied by $w_s$ and added up",
     )  # fmt: skip
     below = q.order(
         at_most(
@@ -676,7 +677,7 @@ def weight_of_two(q: Prover, different: Theorem, equal_weights: Theorem) -> Theo
         )  # fmt: skip
         return q.note(infer("antisymmetry", [upper, lower]), "so each is one half")
 
-    return under(q, equal(m, 2), ["suppose that these are all scores"], then)
+    return under(q, equal(m, 2), ["suppose that these are all the scores"], then)
 
 
 def twin_attained(rng: np.random.Generator) -> list[Trial]:
@@ -794,7 +795,9 @@ def prove_vanishing(q: Prover) -> Theorem:
     def rest(one: Theorem, below: Theorem) -> Theorem:
         either_way = q.cases(
             q.dichotomy(0, a),
-            lambda case: _rest_is_small(q, case, ahead, one, below),
+            lambda case: _rest_is_small(
+                q, q.note(case, "let the scale not be negative"), ahead, one, below
+            ),
             lambda case: _scale_is_negative(q, (case, gap_is_positive), one, below),
         )
         return q.note(either_way, "in both cases")
@@ -813,7 +816,7 @@ def bound_by_rest(q: Prover, rest: Callable[[Theorem, Theorem], Theorem]) -> The
         at_most(times(p[i], 1 - p[i]), 1 - p[k]),
         (delta(i, k), q.square(1 - p[i])), (1, apart, q.at(left, i, k)),
         (1, apart, q.square(p[i])),
-        reason=r"for $i=k$ since $p_k\le1$, for $i\ne k$ since $p_i\le1-p_k$",
+        reason=r"for $s=k$ since $p_k\le1$, for $s\ne k$ since $p_s\le1-p_k$",
     )  # fmt: skip
     return q.order(
         at_most(sp.Abs(J[i, j]), tail), (1, entry), (1, others), (1, others_are_small),
@@ -825,7 +828,6 @@ def _rest_is_small(
     q: Prover, case: Theorem, ahead: Theorem, one: Theorem, below: Theorem
 ) -> Theorem:
     """1 - p_k <= (m - 1) e^(-a Delta), for 0 <= a."""
-    q.note(case, "let the scale not be negative")
     factor = sp.exp(times(-1, a, gap))
     bottom = total(sp.exp(scaled_score(u)), u)
     goal = at_most(times(power(1 - delta(j, k), 2), p[j]), times(power(1 - delta(j, k), 2), factor))
@@ -834,7 +836,7 @@ def _rest_is_small(
         behind = q.mp(q.at(ahead, j), different)
         scaled = q.order(
             at_most(scaled_score(j), plus(scaled_score(k), times(-1, a, gap))), (1, case, behind),
-            reason=r"for $j\ne k$, by the gap",
+            reason=r"for $u\ne k$, by the gap",
         )  # fmt: skip
         powers = q.note(exp_order(q, scaled), "the exponential increases")
         smaller = q.order(
@@ -850,7 +852,7 @@ def _rest_is_small(
     each = same_or_apart(q, j, k, same, apart)
     return q.order(
         at_most(1 - p[k], tail), (1, q.sum_order(each, j)), (1, one),
-        reason=r"add over all $j\ne k$",
+        reason=r"add over all $u\ne k$",
     )  # fmt: skip
 
 
@@ -995,7 +997,8 @@ def twin_limit(rng: np.random.Generator) -> list[Trial]:
 
 LIMIT = Claim(
     id="softmax/scaled-vanishing",
-    title="Then the gradient by the unscaled scores vanishes, too",
+    title="Where one score leads, the gradient by the unscaled scores vanishes for large scales, "
+          "too",
     source=Source(
         INTERVIEW, ("B01b",),
         f"{GRADIENTS} Beyond the note: the gradient by the unscaled scores has $a$ as a factor; if "
@@ -1333,7 +1336,7 @@ ABSORBED = Claim(
     source=Source(
         INTERVIEW, ("B01b",),
         r"$1/\sqrt{d_k}$ is there for the gradients: not for what can be expressed, since queries "
-        r"that are longer by $\sqrt{d_k}$ undo it.",
+        r"that are longer by a factor $\sqrt{d_k}$ undo it.",
     ),
     statement=forall(i, equal(softmax(longer_query, i), softmax(dot_product, i))),
     proof=prove_absorbed,
@@ -1667,7 +1670,7 @@ def twin_not_affine(rng: np.random.Generator) -> list[Trial]:
 
 NOT_AFFINE = Claim(
     id="softmax/not-affine",
-    title="Nor does a constant make it linear",
+    title="Softmax is not linear, even with a constant added",
     source=Source(
         INTERVIEW, ("B15",),
         f"{NONLINEAR} Beyond the note: a linear map plus a constant would also send 0 to "
@@ -1711,7 +1714,7 @@ def prove_shift(q: Prover) -> Theorem:
         )
         return q.note(
             q.exists(shifted, sp.log(ratio), q.for_all(constant, i)),
-            "the difference does not depend on $i$",
+            "the difference does not depend on $s$",
         )
 
     def back(some: Theorem) -> Theorem:
@@ -2131,8 +2134,8 @@ def prove_query_bias(q: Prover) -> Theorem:
         times(softmax(with_query_bias, i), rest_of_weights), times(p[i], sp.exp(bias_score(i))),
         (over(top, after), rest), (over(top, before), q.cancel(after)),
         (-sp.exp(bias_score(i)), q.at(definition, i)),
-        reason=r"multiply; the weight without bias is $e^{q\cdot k_i/\sqrt{d_k}}$ over the same "
-        "denominator",
+        reason=r"multiply; the weight without bias is $\exp(\sum_c q_c K_{sc}/\sqrt{d_k})$ over "
+               "the denominator without bias",
     )  # fmt: skip
     return q.for_all(product, i)
 
@@ -2154,7 +2157,7 @@ def twin_query_bias(rng: np.random.Generator) -> list[Trial]:
 
 QUERY_BIAS = Claim(
     id="softmax/query-bias",
-    title="A bias of the queries does have an effect",
+    title="A bias of the queries has no effect on attention weights",
     source=Source(
         INTERVIEW, ("B16",),
         f"{PROBABILITIES} Biases are not mentioned; this is the statement about the bias of the "
@@ -2167,7 +2170,7 @@ QUERY_BIAS = Claim(
     correction=Correction(reweighted, prove_query_bias, (ATTENTION,)),
     twin=Twin("attention weights with and without a bias of the queries", twin_query_bias),
     expected=Verdict.REFUTED,
-    remark=r"Key $i$ gets the factor $e^{b\cdot k_i/\sqrt{d_k}}$, whatever the query is.",
+    remark=r"Key $s$ gets the factor $\exp(\sum_c b_c K_{sc}/\sqrt{d_k})$, whatever the query is.",
 )  # fmt: skip
 
 CLAIMS = (
