@@ -132,8 +132,8 @@ def statistics_of(row: Entry) -> tuple[Given, Given]:
         Given(equal(mu, mean_of(row)), r"$\mu$ is the mean over the features"),
         Given(
             equal(sigma, deviation_of(row, mu)),
-            r"$\sigma$ is the standard deviation over the features; the note does not say by what "
-            r"it divides, LayerNorm divides by $d_{\text{model}}$",
+            r"$\sigma$ is the standard deviation over the features. The note does not say by what "
+            r"it divides; LayerNorm divides by $d_{\text{model}}$",
         ),
     )
 

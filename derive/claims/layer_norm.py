@@ -345,8 +345,8 @@ UNIT_VARIANCE = Claim(
     title="Does the normalised row have variance 1?",
     source=Source(
         DERIVATIONS, ("A31",),
-        FORMULA + r" The name says that the row is normalised, which one takes to mean: to "
-        r"variance $1$.",
+        FORMULA + " The name says that the row is normalised, and one takes this to mean that its "
+                  "variance is $1$.",
     ),
     statement=equal(OUTPUT_VARIANCE, 1),
     given=(MEAN, SPREAD, usable(OUTSIDE)),
@@ -596,7 +596,7 @@ def outputs_agree_if(p: Prover, comparable: Theorem) -> Theorem:
         ratios = p.equal(
             over(square(sigma), outside), over(square(sigma), inside),
             (over(1, outside), squares), (over(-1, inside), squares), (over(1, d), summed),
-            reason=r"divide by $d$: the mean of $(x_a - \mu)^2$ is $\sigma^2$",
+            reason=r"divide by $d_{\text{model}}$: the mean of $(x_a - \mu)^2$ is $\sigma^2$",
         )  # fmt: skip
         shared = times(outside, inside, power(sigma, -2))
         divisors = p.equal(
@@ -621,7 +621,7 @@ def outputs_agree_if(p: Prover, comparable: Theorem) -> Theorem:
 
 TWO_FORMS = Claim(
     id="layer-norm/two-forms",
-    title="Does it matter whether $\\epsilon$ stands inside or outside the root?",
+    title=r"It makes no difference whether $\epsilon$ stands inside or outside the root",
     source=Source(
         DERIVATIONS, ("A31",),
         FORMULA + r" This is given as LayerNorm, whose divisor elsewhere is "
@@ -654,16 +654,20 @@ ALWAYS = forall(
 def prove_no_substitute(p: Prover) -> Theorem:
     def then(_: Theorem) -> Theorem:
         with p.supposing(ALWAYS) as always:
-            p.note(always, r"suppose that $\eta$ served outside the root for every $\sigma = t$")
+            p.note(
+                always,
+                r"suppose that the constant $\eta$ outside the root served for every "
+                "deviation",
+            )
             zero, unit = (p.mp(p.at(always, k), p.trivial(at_most(0, k))) for k in (0, 1))
             at_zero = p.equal(
                 square(other), epsilon, (plus(other, root(epsilon)), zero),
-                reason=r"$t = 0$: square both sides of $\eta = \sqrt{\epsilon}$",
+                reason=r"for the deviation 0: square both sides of $\eta = \sqrt{\epsilon}$",
             )  # fmt: skip
             at_one = p.equal(
                 square(plus(1, other)), plus(1, epsilon),
                 (plus(1, other, root(plus(1, epsilon))), unit),
-                reason=r"$t = 1$: the same with $1 + \eta = \sqrt{1 + \epsilon}$",
+                reason=r"for the deviation 1: the same with $1 + \eta = \sqrt{1 + \epsilon}$",
             )  # fmt: skip
             none = p.equal(other, 0, (half, at_one), (-half, at_zero),
                            reason="subtract both")  # fmt: skip
@@ -702,7 +706,7 @@ NO_SUBSTITUTE = Claim(
     proof=prove_no_substitute,
     defined=defined,
     twin=Twin("normalised rows with a constant fitted to another spread", twin_no_substitute),
-    remark=r"$t$ stands for $\sigma$, and $\eta$ for the constant outside the root.",
+    remark="The statement runs over all constants outside the root, and then over all deviations.",
     expected=Verdict.PROVED,
 )  # fmt: skip
 
@@ -738,12 +742,16 @@ def prove_jacobian(form: Form) -> Script:
             show=False,
         )  # fmt: skip
         quotient = p.with_partial(raw, first, b)
-        p.note(quotient, r"quotient and chain rule, with $\partial \mu/\partial x_b = 1/d$")
+        p.note(
+            quotient,
+            r"quotient and chain rule, with $\partial \mu/\partial x_b = "
+            r"1/d_{\text{model}}$",
+        )
         p.note(row.sums, r"the deviations from the mean add up to zero")
         value = p.equal(
             p.partial(quotient, b), jacobian(form, a, b),
             (over(centred(a), times(square(d), form.slope, square(s))), row.sums),
-            reason=r"so $\sum_c (x_c - \mu)(\delta_{cb} - 1/d) = x_b - \mu$",
+            reason=r"so $\sum_c (x_c - \mu)(\delta_{cb} - 1/d_{\text{model}}) = x_b - \mu$",
         )  # fmt: skip
         return p.for_all(p.with_partial(quotient, value, b), a)
 
@@ -842,11 +850,11 @@ def jacobian_claim(form: Form) -> Claim:
         defined=defined,
         twin=Twin("rows of the Jacobian by the vjp and by complex steps", twin_jacobian(form)),
         mutations=lambda: jacobian_mutations(form),
-        remark=r"$J = \frac{1}{s}\left(I - \frac{1}{d} \mathbf{1} \mathbf{1}^{\top} - \frac{"
-        + (r"s}{\sigma} \cdot \frac{1}{d} \hat{x} \hat{x}^{\top}\right)$ with "
-           r"$\hat{x} = (x - \mu)/s$." if form is OUTSIDE else
-           r"1}{d} \hat{x} \hat{x}^{\top}\right)$ with $\hat{x} = (x - \mu)/s$; it holds for "
-           r"constant rows as well."),
+        remark=r"$J = \frac{1}{s}\left(I - \frac{1}{d_{\text{model}}} \mathbf{1} \mathbf{1}^{\top} "
+        + (r"- \frac{s}{\sigma} \cdot \frac{1}{d_{\text{model}}} \hat{x} \hat{x}^{\top}\right)$ "
+           r"with $\hat{x} = (x - \mu)/s$." if form is OUTSIDE else
+           r"- \frac{1}{d_{\text{model}}} \hat{x} \hat{x}^{\top}\right)$ with "
+           r"$\hat{x} = (x - \mu)/s$; it holds for constant rows as well."),
         expected=Verdict.PROVED,
     )  # fmt: skip
 
@@ -877,12 +885,13 @@ def prove_spectrum(form: Form) -> Script:
         p.note(row.squares, r"the square of $\sigma$")
         constant = p.equal(
             applied(form, lambda _: 1, a), 0, (times(-1, weight), row.sums),
-            reason=r"the entries of a row: $1 - d \cdot \frac{1}{d}$, and a sum of deviations",
+            reason=r"the entries of a row: $1 - d_{\text{model}} \cdot "
+                   r"\frac{1}{d_{\text{model}}}$, and a sum of deviations",
         )  # fmt: skip
         along = p.calc(
             applied(form, centred, a),
             (times(centred(a), over(minus(1, over(square(sigma), form.coupling)), s)),
-             r"$\sum_b (x_b - \mu)^2 = d \sigma^2$",
+             r"$\sum_b (x_b - \mu)^2 = d_{\text{model}}\, \sigma^2$",
              (times(-1, over(1, times(d, s))), row.sums), (times(d, weight), row.squares)),
             (times(form.kept, centred(a)),
              r"$s - \sigma = \epsilon$" if form is OUTSIDE else r"$s^2 - \sigma^2 = \epsilon$",
@@ -1161,11 +1170,12 @@ def prove_scale_invariance(p: Prover) -> Theorem:
     eps = p.term(epsilon)
     claimed = T.eq(start.conclusion.children[1], p.term(over(centred(a), OUTSIDE.divisor)))
     plain = T.substitute(claimed, {eps: T.ZERO})
-    without = p.equal(*plain.children, reason=r"without $\epsilon$ the factor $\alpha$ cancels")
+    without = p.equal(*plain.children, show=False)
     at_epsilon = p.rewrite(flipped(p, nothing), without, lambda e: T.substitute(claimed, {eps: e}))
+    p.note(at_epsilon, r"as $\epsilon$ is $0$, the factor $\alpha$ cancels")
     value = p.equal(
         normalised(OUTSIDE, scaled, a), over(centred(a), OUTSIDE.divisor),
-        (1, start), (1, at_epsilon), reason=r"and $\epsilon$ is $0$",
+        (1, start), (1, at_epsilon), reason=r"with mean and deviation of $\alpha x$",
     )  # fmt: skip
     return p.for_all(value, a)
 
@@ -1349,8 +1359,8 @@ def vjp_mutations(form: Form) -> tuple[Mutation, ...]:
     hat_along = times(over_s(b), mean_of(lambda j: times(gamma[j], g[j], over_s(j))))
     right, wrong = (over(s, sigma), 1) if form is OUTSIDE else (1, over(s, sigma))
 
-    def claimed(mean: int, factor: Any) -> Any:
-        parts = weighted(b), times(-mean, mean_of(weighted)), times(-1, factor, hat_along)
+    def claimed(factor: Any, *means: Any) -> Any:
+        parts = weighted(b), *(times(-1, mean) for mean in means), times(-1, factor, hat_along)
         return if_spread(form, GradientIs(paired, x, b, over(plus(*parts), s)))
 
     values = {**UNIT_ROW[form], g: [1, 0], gamma: [1, 1], beta: [0, 0]}
@@ -1359,7 +1369,7 @@ def vjp_mutations(form: Form) -> tuple[Mutation, ...]:
         Mutation(
             f"the backward pass of ${names[other_form(form)]}$ stands behind the forward pass of "
             f"${names[form]}$",
-            statement=claimed(1, wrong),
+            statement=claimed(wrong, mean_of(weighted)),
             given=row_given(form),
             counterexample=Example(values),
             twin=Twin(
@@ -1369,7 +1379,7 @@ def vjp_mutations(form: Form) -> tuple[Mutation, ...]:
         ),
         Mutation(
             r"the mean $\overline{g'}$ is forgotten",
-            statement=claimed(0, right),
+            statement=claimed(right),
             given=row_given(form),
             counterexample=Example(values),
             twin=Twin(
@@ -1584,8 +1594,8 @@ def prove_contraction(form: Form) -> Script:
              row.squares),
             (times(2, power(s, -2), everything, along, over(1, times(square(d), coupling))),
              row.sums),
-            reason=r"square it and sum, with $\sum_b (x_b - \mu) = 0$ and "
-            r"$\sum_b (x_b - \mu)^2 = d \sigma^2$",
+            reason=r"square it and sum, with $\sum_b (x_b - \mu) = 0$ and $\sum_b (x_b - \mu)^2 = "
+                   r"d_{\text{model}}\, \sigma^2$",
         )  # fmt: skip
         room = coupling_is_large(p, form, row, no_less)
         before = total(square(g[b]), b)
@@ -1778,7 +1788,11 @@ def prove_row_gradient(p: Prover) -> Theorem:
             row.mean, show=False,
         )  # fmt: skip
         theorem = p.with_partial(raw, value, t_other, b)
-        p.note(theorem, r"as for a single row: every $X_{tc}$ gives $\delta_{tu} \delta_{cb}$")
+        p.note(
+            theorem,
+            "as for a single row; only row $t$ occurs, so that every term has the "
+            r"factor $\delta_{tu}$",
+        )
         return p.for_all(theorem, c)
 
     return p.suppose(less(0, sigma), then, "suppose that row $t$ is not constant")
@@ -1972,8 +1986,8 @@ DUALITY = Claim(
     title="BatchNorm is LayerNorm of the transposed matrix",
     source=Source(
         INTERVIEW, ("B42",),
-        "LayerNorm and BatchNorm stand side by side in a heading; nothing follows. What they have "
-        r"in common, for $\epsilon > 0$:",
+        "LayerNorm and BatchNorm stand side by side in a heading; nothing follows. Beyond the "
+        r"note: what they have in common, for $\epsilon > 0$.",
     ),
     statement=implies(POSITIVE_EPSILON, both_forms(bn_is_ln_of_transpose)),
     given=(Notation(forall([c, t], equal(columns[c, t], X[t, c])), r"$C = X^{\top}$"),),
@@ -2000,11 +2014,15 @@ def prove_batch_of_one(p: Prover) -> Theorem:
 def lone_outputs(p: Prover) -> Theorem:
     parts = [
         p.for_all(
-            p.equal(lone_output(form), beta[c],
-                    reason="the only value is the mean, so the numerator is zero"),
+            p.equal(lone_output(form), beta[c], reason=reason),
             c,
         )
-        for form in FORMS
+        for form, reason in zip(
+            FORMS,
+            ("the only value is the mean, so the numerator is zero",
+             "the same with the other divisor"),
+            strict=True,
+        )
     ]  # fmt: skip
     return p.both(*parts)
 

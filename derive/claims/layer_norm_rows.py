@@ -580,8 +580,8 @@ SAMPLE_DEVIATION = Claim(
     id="layer-norm/sample-deviation",
     title="What another variance changes",
     source=source(
-        r"the note does not say by what $\sigma^2$ divides; with $d_{\text{model}} - 1$ (as some "
-        r"programs) and $\epsilon = 0$ the normalised row is a little smaller."
+        r"the note does not say by what $\sigma^2$ divides; with $d_{\text{model}} - 1$ (as in "
+        r"some programs) and $\epsilon = 0$ the normalised row is a little smaller."
     ),
     statement=implies(VARIED, forall(a, sample_ratio)),
     given=(MEAN, SPREAD, SEVERAL, SAMPLE),
@@ -699,7 +699,8 @@ NEAR_CONSTANT = Claim(
     title="How rows near a constant one are normalised",
     source=source(
         r"at a row whose features are all the same $\sigma$ is 0, and its root has no derivative "
-        r"there; the normalised row has one: up to terms of second order it is $u/\epsilon$."
+        "there; the normalised row has one: up to terms of second order it is $(x - "
+        r"\mu)/\epsilon$."
     ),
     statement=NEAR,
     given=(MEAN, SPREAD),
@@ -708,8 +709,9 @@ NEAR_CONSTANT = Claim(
     twin=Twin("what is left of normalised rows near constant ones", twin_near),
     mutations=near_mutations,
     expected=Verdict.PROVED,
-    remark=r"So the derivative there is $(I - \frac1d \mathbf{1}\mathbf{1}^\top)/\epsilon$. The "
-    r"chain rule through $\sqrt{\sigma^2}$ does not find it: it gives 0 times infinity.",
+    remark=r"So the derivative there is $(I - \frac1{d_{\text{model}}} "
+           r"\mathbf{1}\mathbf{1}^\top)/\epsilon$. The chain rule through $\sqrt{\sigma^2}$ does "
+           "not find it: it gives 0 times infinity.",
 )  # fmt: skip
 
 

@@ -109,6 +109,7 @@ from derive.language import (
     over,
     plus,
     power,
+    real,
     sequence,
     tensor,
     times,
@@ -403,15 +404,15 @@ def pre_mutations() -> tuple[Mutation, ...]:
     """In the statements the branch squares every component, and gamma is 1."""
     block = plus(x[a], square(normalised(OUTSIDE, at(x), a)))
 
-    def claimed(identity: Any, point: Any) -> Any:
-        value = plus(identity, times(2, point, jacobian(OUTSIDE, a, b)))
+    def claimed(point: Any, *identity: Any) -> Any:
+        value = plus(*identity, times(2, point, jacobian(OUTSIDE, a, b)))
         return implies(less(0, sigma), GradientIs(block, x, b, value))
 
     unit = Example({d: 2, a: 0, x: [1, -1], mu: 0, sigma: 1, epsilon: 1, s: 2})
     return (
         Mutation(
             r"the branch is differentiated at $x$, not at $\mathrm{LN}(x)$",
-            statement=claimed(one(a, b), x[a]),
+            statement=claimed(x[a], one(a, b)),
             given=PRE_STATISTICS,
             counterexample=unit,
             twin=Twin(
@@ -421,7 +422,7 @@ def pre_mutations() -> tuple[Mutation, ...]:
         ),
         Mutation(
             "the identity is forgotten",
-            statement=claimed(0, over(centred(a), s)),
+            statement=claimed(over(centred(a), s)),
             given=PRE_STATISTICS,
             counterexample=unit,
         ),
@@ -508,7 +509,7 @@ def twin_add_norm(rng: np.random.Generator) -> Iterator[Trial]:
 
 ADD_THEN_NORM = Claim(
     id="norm-placement/add-then-norm",
-    title="Add, then norm: does the order of the two matter?",
+    title="It makes no difference whether the norm stands before or behind the sum",
     source=Source(
         INTERVIEW, ("B41",),
         r"A heading: Add & Norm, a residual connection and a LayerNorm, in this order; nothing "
@@ -755,10 +756,9 @@ ARRIVES = forall(a, equal(gs[0, a], plus(gs[L, a], total(through_branch(layer, a
 def prove_arrives(p: Prover) -> Theorem:
     law = p.for_all_tensors(lemma(DIRECT_PATH), Js)
     law = p.at(law, p.lam(branch_step(l, b, a), l, b, a))
-    p.note(p.hyp(0), "one block after the other")
     return p.note(
         p.mp(law, p.hyp(0)),
-        r"by induction on the number of layers, as for any residual blocks (see "
+        r"block after block, by induction on the number of layers, as for any residual blocks (see "
         r"`residual/direct-path`), with $J_l N_l$ for the Jacobian of the branch",
     )
 
@@ -865,7 +865,7 @@ IDENTITIES = T.Lam(3, T.delta(T.bound(1), T.bound(0)))
 
 ALL_PAST = Claim(
     id="norm-placement/pre-ln-past-the-norm",
-    title="Does the gradient of Pre-LN not pass any LayerNorm?",
+    title="The gradient of Pre-LN passes no LayerNorm",
     source=Source(
         DERIVATIONS, ("A34",),
         FLOWS + " Here word for word: that nothing of the gradient passes a LayerNorm, so that it "
@@ -1009,6 +1009,7 @@ REMAINING = Claim(
 
 zs, ps = sequence("z", d), sequence("p", d)
 mus, sigmas, ss = sequence("mu"), sequence("sigma"), sequence("s")
+smallest = real("r")  # no deviation is less
 
 
 def norm_step(k: Any, i: Any, j: Any) -> Any:
@@ -1042,12 +1043,13 @@ PATH = (
 
 
 def divided(k: Any) -> Any:
-    """After k layers the length is divided by s^k at least."""
-    return at_most(times(power(s, k), length_of(ps, 0)), length_of(ps, k))
+    """After k layers the length is divided by r^k at least."""
+    return at_most(times(power(smallest, k), length_of(ps, 0)), length_of(ps, k))
 
 
 DIVIDED = implies(
-    both(at_most(0, epsilon), less(0, s), each_layer(l, at_most(s, sigmas[l]))), divided(L)
+    both(at_most(0, epsilon), less(0, smallest), each_layer(l, at_most(smallest, sigmas[l]))),
+    divided(L),
 )
 
 
@@ -1055,25 +1057,25 @@ def prove_divided(p: Prover) -> Theorem:
     def then(case: Theorem) -> Theorem:
         sign, positive, least = (p.part(case, k) for k in range(3))
         none = T.substitute(p.formula(divided(m)), {p.term(m): T.ZERO})
-        base = p.note(p.trivial(none), "no block: $s^0 = 1$")
+        base = p.note(p.trivial(none), "no block: $r^0 = 1$")
 
         def step(earlier: Theorem, limit: Theorem) -> Theorem:
             shorter = one_norm_shortens(p, sign, limit)
             no_less = p.order(
-                at_most(s, ss[m]),
+                at_most(smallest, ss[m]),
                 (1, in_layer(p, least, m, limit)), (1, sign), (1, in_layer(p, p.hyp(4), m, limit)),
-                reason=r"as $s \le \sigma_m \le \sigma_m + \epsilon$",
+                reason=r"as $r \le \sigma_m \le \sigma_m + \epsilon$",
             )  # fmt: skip
             p.fact(p.order(less(0, ss[m]), (1, positive), (1, no_less)))
             return p.order(
                 divided(m + 1),
-                (ss[m], shorter), (length_of(ps, m), no_less), (s, earlier),
-                reason="multiply what is supposed by $s$ and put both in",
+                (ss[m], shorter), (length_of(ps, m), no_less), (smallest, earlier),
+                reason="multiply what is supposed by $r$ and put both in",
             )  # fmt: skip
 
         return climb(p, divided, base, step)
 
-    return p.suppose(DIVIDED.args[0], then, r"suppose that no $\sigma_l$ is less than $s$")
+    return p.suppose(DIVIDED.args[0], then, r"suppose that no $\sigma_l$ is less than $r$")
 
 
 def one_norm_shortens(p: Prover, sign: Theorem, limit: Theorem) -> Theorem:
@@ -1182,7 +1184,7 @@ HALVED = implies(
 
 
 def prove_halved(p: Prover) -> Theorem:
-    law = p.at(p.for_all(prove_divided(p), s), ROOT_TWO)
+    law = p.at(p.for_all(prove_divided(p), smallest), ROOT_TWO)
 
     def then(case: Theorem) -> Theorem:
         sign, spreads = p.part(case, 0), p.part(case, 1)
@@ -1192,7 +1194,7 @@ def prove_halved(p: Prover) -> Theorem:
         least = p.for_all(p.discharge(no_less, limit), l)
         return p.note(
             p.mp(law, sign, p.trivial(less(0, ROOT_TWO)), least),
-            r"this is the case $s = \sqrt 2$",
+            r"this is the case $r = \sqrt 2$",
         )
 
     return p.suppose(HALVED.args[0], then, "now suppose this")
@@ -1364,8 +1366,9 @@ STABILITY = Claim(
     id="norm-placement/stability",
     title="Is training with Pre-LN more stable?",
     source=Source(DERIVATIONS, ("A34",), FLOWS),
-    reason="Stable is not defined, and what is observed in training is not proved. What can be "
-    "proved about the two placements are the Jacobians, the paths and the variances above.",
+    reason="It is not defined what stable means, and what is observed in training is not proved. "
+    "What can be proved about the two placements are the Jacobians, the paths and the variances "
+    "above.",
     expected=Verdict.NOT_MATHEMATICAL,
 )
 

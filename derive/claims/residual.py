@@ -715,7 +715,7 @@ def twin_scalar_one(rng: np.random.Generator) -> Iterator[Trial]:
 
 SCALAR_ONE = Claim(
     id="residual/scalar-one",
-    title="The number 1 cannot stand for the identity matrix",
+    title="The number 1 stands for the identity matrix",
     source=Source(
         DERIVATIONS, ("A29",),
         r"The factor is printed as $1 + \partial f/\partial x$, a number added to a matrix; array "
@@ -788,7 +788,7 @@ def twin_factor_order(rng: np.random.Generator) -> Iterator[Trial]:
 
 FACTOR_ORDER = Claim(
     id="residual/factor-order",
-    title="Gradient and Jacobian factor do not commute",
+    title="Gradient and Jacobian factor commute",
     source=Source(
         DERIVATIONS, ("A29",),
         r"The gradient by $y$ and the factor $1 + \partial f/\partial x$ stand side by side like "
@@ -1141,7 +1141,7 @@ def twin_layer_order(rng: np.random.Generator) -> Iterator[Trial]:
 
 LAYER_ORDER = Claim(
     id="residual/layer-order",
-    title="The factors of two layers do not commute",
+    title="The factors of two layers commute",
     source=Source(
         DERIVATIONS, ("A29", "A30"),
         r"The factors $1 + \partial f/\partial x$ of the layers are written like numbers, whose "
@@ -1188,7 +1188,7 @@ def prove_cauchy_schwarz(p: Prover) -> Theorem:
     )
     compared = p.order(
         at_most(squared(size), squared(lengths)), (half, products), (1, same),
-        reason="halve, and use $|s|^2 = s^2$",
+        reason="halve; the square of an absolute value is that of the number",
     )  # fmt: skip
     theorem = by_squares(p, size, lengths, compared)
     return p.note(theorem, "neither side is negative, so the same holds without the squares")
@@ -1760,12 +1760,12 @@ def prove_product_bounds(p: Prover) -> Theorem:
         from_below = p.order(
             at_most(times(low(m + 1), size), after),
             (-size, longer_low), (1, low_sign, one_low), (1, p.part(passing, 0)), (1, same),
-            reason=r"multiply the one from below by $\prod_{k<m} (1 - \rho_k) \ge 0$, and go on",
+            reason=r"multiply the bound from below by $\prod_{s<m} (1 - \rho_s) \ge 0$, and go on",
         )  # fmt: skip
         from_above = p.order(
             at_most(after, times(high(m + 1), size)),
             (size, longer_high), (1, high_sign, one_high), (1, p.part(passing, 1)), (-1, same),
-            reason=r"and the one from above by $\prod_{k<m} (1 + \rho_k)$",
+            reason=r"and the bound from above by $\prod_{s<m} (1 + \rho_s)$",
         )  # fmt: skip
         rows = p.for_all_tensors(p.both(from_below, from_above), g)
         return p.both(p.part(signs, 0), p.part(signs, 1), rows)

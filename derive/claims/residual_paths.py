@@ -84,7 +84,7 @@ STATEMENT = implies(PATHS, both(SUM, DIRECT))
 def prove_paths(p: Prover) -> Theorem:
     return p.suppose(
         STATEMENT.args[0], lambda paths: _sum_over_paths(p, paths),
-        r"let $R_{l,s}$ be the product along the path with the number $s$ through $l$ blocks: "
+        r"let $R_{lk}$ be the product along the path with the number $k$ through $l$ blocks: "
         "the number of a path that goes on past a branch gets the digit 0 put behind it, through "
         "it the digit 1",
     )  # fmt: skip

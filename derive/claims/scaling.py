@@ -39,6 +39,7 @@ from derive.language import (
     implies,
     index,
     less,
+    minus,
     over,
     plus,
     power,
@@ -865,7 +866,10 @@ def four_mean(c: Any, e: Any) -> Any:
 
 #: What it takes to speak of a mean and a variance; a premise of every statement below.
 probabilities = both(forall(w, at_most(0, P[w])), equal(total(P[w], w), 1))
-DRAWN = r"let $P$ be the probabilities of the $N$ outcomes, and $\mathbb{E}_P[X]=\sum_i P_i X_i$"
+DRAWN = (
+    r"let $P$ be the probabilities of the $N$ outcomes, and $\mathbb{E}_P[X]=\sum_i P_i X_i$ the "
+    "mean of any $X$"
+)
 
 
 def by_signs(
@@ -1022,14 +1026,15 @@ UNIT_VARIANCE = Claim(
         Added(
             fourth_moments,
             Example(by_signs(2, lambda s, t: (s, t), lambda s, t: (t, s))),
-            "independence of $q$ and $k$, in second products. The example has two signs for $q$, "
-            "and $k$ is $q$ reversed: all other assumptions hold, and the scaled variance is 2",
+            "independence of $q$ and $k$, as far as products of two components of each go. The "
+            "example has two signs for $q$, and $k$ is $q$ reversed: all other assumptions hold, "
+            "and the scaled variance is 2",
         ),
         Added(
             cross_moments,
             Example(by_signs(1, lambda s: (s,), lambda s: (s,))),
-            "independence of $q$ and $k$, in first products. The example is $q=k$, one sign: the "
-            "dot product is constant",
+            "independence of $q$ and $k$, as far as single components go. The example is $q=k$, "
+            "one sign: the dot product is constant",
         ),
         Added(
             key_means,
@@ -1209,7 +1214,7 @@ def no_bound_mutations() -> tuple[Mutation, ...]:
 
 NO_BOUND = Claim(
     id="scaling/no-bound",
-    title="The factor is no bound for single vectors",
+    title="The factor bounds the products of single vectors",
     source=Source(
         INTERVIEW, ("B01a",),
         f"{NOTHING_SAID} Read without probability: components between $-1$ and $1$ give scaled dot "
@@ -1233,8 +1238,11 @@ NO_BOUND = Claim(
 
 def prove_fixed_point(p: Prover) -> Theorem:
     def there(same: Theorem) -> Theorem:
-        squared = p.equal(d_k, power(d_k, 2), (plus(root, d_k), same), reason="square both sides")
-        return p.equal(d_k, 1, (over(-1, d_k), squared), reason="divide by $d_k$")
+        squared = p.equal(
+            times(d_k, minus(d_k, 1)), 0, (times(-1, plus(root, d_k)), same),
+            reason="square both sides, and subtract",
+        )  # fmt: skip
+        return p.equal(d_k, 1, (over(1, d_k), squared), reason="divide by $d_k$")
 
     def back(one: Theorem) -> Theorem:
         at_one = p.trivial(equal(power(1, sp.Rational(1, 2)), 1))
@@ -1288,7 +1296,7 @@ def root_is_width_mutations() -> tuple[Mutation, ...]:
 
 ROOT_IS_WIDTH = Claim(
     id="scaling/root-is-width",
-    title="Dividing by the root of the width is not dividing by the width",
+    title="Dividing by the root of the width is dividing by the width",
     source=Source(
         INTERVIEW, ("B04",),
         r"Dividing by $\sqrt{d_k}$ is the same as dividing by the dimension of the key matrix, "
@@ -1351,7 +1359,7 @@ def by_width_mutations() -> tuple[Mutation, ...]:
 
 BY_WIDTH = Claim(
     id="scaling/by-width",
-    title="Division by the width makes the variance too small",
+    title="Division by the width brings the variance to 1",
     source=Source(
         INTERVIEW, ("B04",),
         "The division is one by the dimension of the key matrix; the purpose, a controlled range, "
@@ -1415,7 +1423,7 @@ def by_model_width_mutations() -> tuple[Mutation, ...]:
 
 BY_MODEL_WIDTH = Claim(
     id="scaling/by-model-width",
-    title="The root of the model width is too large a divisor",
+    title="Division by the root of the model width brings the variance to 1",
     source=Source(
         INTERVIEW, ("B44",),
         "Every head computes its own scaled dot product. Which width the factor belongs to is not "
