@@ -205,7 +205,12 @@ def _no_equations(p: Prover) -> Theorem:
         zero = p.mp(p.at(only, lam(t, C)), p.both(p.for_all(itself, C), solves))
         size = p.equal(T.sum_over(A_, t(A_)), ZERO, zero, show=False)
         enough = p.order(goal.children[1], (T.num(-1), size))
-        p.note(enough, "without equations $t$ itself is a solution, so that it is 0")
+        p.note(
+            enough,
+            "let $s$ be 1 for the equations that are chosen and $t$ for the unknowns that there "
+            "are, and 0 for the others: without equations $t$ itself is a solution, so that it is "
+            "0",
+        )
         return p.discharge(enough, case)
 
 
@@ -289,7 +294,7 @@ def _one_more_equation(p: Prover, before: Theorem) -> Theorem:
             rest = _apply(p, before, reduced, s, fewer, p.both(still_bits, alone))
             return from_fewer(
                 rest, one,
-                "and one in which unknown $p$ occurs removes it from the others, so that there is "
+                "and one in which some unknown occurs removes it from the others, so that there is "
                 "one unknown less and one equation less",
             )  # fmt: skip
 
@@ -728,7 +733,7 @@ def needs_two_for_each(p: Prover) -> Theorem:
         )
         with p.supposing(generic(F, x)) as direction:
             sides = (x, opposite), (
-                "hence at least $d$ units are active far out in the direction $x$",
+                r"hence at least $d_{\text{model}}$ units are active far out in the direction $x$",
                 "and as many in the opposite direction",
             )  # fmt: skip
             parts = [
@@ -743,12 +748,11 @@ def needs_two_for_each(p: Prover) -> Theorem:
             )
             theorem = p.order(
                 ENOUGH, *((ONE, part) for part in parts), (ONE, p.sum_order(once, j)),
-                reason="count the units",
+                reason="count the units, in such a direction $x$",
             )  # fmt: skip
             theorem = p.discharge(theorem, direction)
         theorem = infer("generalise-tensor", [theorem], "x", 1)
-        theorem = p.note(p.mp(exists, theorem), "and there is such a direction")
-        return p.discharge(theorem, case)
+        return p.discharge(p.mp(exists, theorem), case)
 
 
 def _opposed(p: Prover, direction: Theorem, x: Vector, v: Vector) -> Theorem:

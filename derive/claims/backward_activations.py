@@ -141,7 +141,11 @@ def prove(goal: GradientIs, z: Entrywise, first: str) -> Script:
 
     def script(p: Prover) -> Theorem:
         raw = p.gradient(goal, reason=first)
-        law = p.note(p.at(reflection(p), z(x[j])), r"$e^{-z}\,\sigma(z) = \sigma(-z)$")
+        law = p.note(
+            p.at(reflection(p), z(x[j])),
+            r"$e^{-z}\,\sigma(z) = \sigma(-z)$ for every "
+            "$z$",
+        )
         return in_form(
             p, raw, goal, r"the delta leaves one entry; $p$ and $q$ are the two sigmoids",
             p.hyp(0), p.hyp(1), law,
@@ -164,7 +168,9 @@ def tanh_law(p: Prover) -> Theorem:
 
 def prove_gelu(p: Prover) -> Theorem:
     law = p.note(
-        tanh_law(p), r"$e^u$ times numerator and denominator: $\sigma(2u) = (1 + \tanh u)/2$"
+        tanh_law(p),
+        r"$e^u$ times numerator and denominator: $\sigma(2u) = (1 + \tanh u)/2$ for "
+        "every $u$",
     )
     by_sigmoid = GradientIs(BY_SIGMOID, *GELU_GOAL.args[1:])
     found = prove(by_sigmoid, twice, "product and chain rule, with the sigmoid for $\\tanh$")(p)

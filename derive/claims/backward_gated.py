@@ -88,7 +88,7 @@ def prove(goal: GradientIs, given: tuple[Given, ...]) -> Script:
         using = [known[g] for g in given if g not in (OF_GATE, OF_UP)]
         if SHUT in known:
             law = p.for_all(p.at(reflection(p), Z[t, j]), t, j)
-            using.append(p.note(law, r"$e^{-z}\,\sigma(z) = \sigma(-z)$"))
+            using.append(p.note(law, r"$e^{-z}\,\sigma(z) = \sigma(-z)$ for every $z$"))
         return in_form(
             p, raw, goal,
             "the deltas leave one term of each sum; the rest is what the names stand for", *using,

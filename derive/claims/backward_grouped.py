@@ -86,7 +86,7 @@ def claim(
     return backward_claim(
         f"grouped-query-attention-{name}", f"Grouped-query attention: backward to the {name}",
         f"`grouped_query_attention_vjp` returns ${formula}$ as the gradient by the {name} of "
-        "group $p$.",
+        "group $i$.",
         goal,
         by_table(
             goal, "product, quotient and chain rule",
@@ -98,12 +98,12 @@ def claim(
 
 
 QUERIES = claim(
-    "queries", r"D_{pq} K_p/\sqrt{d_k}", 0,
+    "queries", r"D_{ij} K_i/\sqrt{d_k}", 0,
     GradientIs(LOSS, Q, (p, q, t, c), over(total(times(D[p, q, t, s], K[p, s, c]), s), ROOT)),
     (WEIGHTS, BY_SCORES),
 )  # fmt: skip
 KEYS = claim(
-    "keys", r"\sum_q D_{pq}^\top Q_{pq}/\sqrt{d_k}", 1,
+    "keys", r"\sum_j D_{ij}^\top Q_{ij}/\sqrt{d_k}", 1,
     GradientIs(
         LOSS, K, (p, r, c), over(total(times(D[p, q, t, r], Q[p, q, t, c]), q, t), ROOT)
     ),
@@ -111,7 +111,7 @@ KEYS = claim(
     "What is shared receives the sum of what the query heads of the group pass back.",
 )  # fmt: skip
 VALUES = claim(
-    "values", r"\sum_q A_{pq}^\top G_{pq}", 2,
+    "values", r"\sum_j A_{ij}^\top G_{ij}", 2,
     GradientIs(LOSS, V, (p, r, f), total(times(A[p, q, t, r], G[p, q, t, f]), q, t)), (WEIGHTS,),
 )  # fmt: skip
 

@@ -62,8 +62,8 @@ def draw_embedding(rng: np.random.Generator) -> Iterator[Case]:
 
 EMBEDDING = backward_claim(
     "embedding", "Embedding: backward to the table",
-    "`embedding_vjp` returns for row $w$ of the table the sum of the cotangents of all tokens with "
-    "the number $w$, times the scale.",
+    "`embedding_vjp` returns for row $i$ of the table the sum of the cotangents of all tokens "
+    "with the number $i$, times the scale.",
     EMBEDDING_GOAL, by_table(EMBEDDING_GOAL, "the output is linear in the table",
                              "the deltas leave the tokens with this number"), draw_embedding,
     mistakes=lambda: (

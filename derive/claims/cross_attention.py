@@ -99,7 +99,7 @@ def same(memory: Any, states: Any) -> Any:
     )
 
 
-W = tensor("W", d, d_k)
+W = tensor("N", d, d_k)
 
 
 def projected(states: Any, s: Any, c: Any) -> Any:
@@ -116,14 +116,14 @@ def prove_only_identity(p: Prover) -> Theorem:
         picked = p.at(always, p.lam(sp.KroneckerDelta(a, b), a, c))
         column = p.note(
             p.at(picked, s, 0),
-            r"take the matrix $W$ with $W_{ac} = \delta_{ab}$, which picks feature $b$; column $0$",
+            r"take the matrix $N$ with $N_{ac} = \delta_{ab}$, which picks feature $b$; column $0$",
         )
         entries = p.equal(M[s, b], X[s, b], column, reason="the delta leaves one term of each sum")
         forth = p.discharge(p.for_all(entries, s, b), always)
     with p.supposing(IDENTITY) as identity:
         same_rows = p.equal(
             projected(M, s, c), projected(X, s, c), identity,
-            reason="conversely, put $M = X$, whatever $W$ is",
+            reason="conversely, put $M = X$, whatever $N$ is",
         )  # fmt: skip
         back = p.discharge(p.for_all_tensors(p.for_all(same_rows, s, c), W), identity)
     return p.note(p.both(forth, back), "both directions together")
@@ -211,7 +211,7 @@ SOURCE = Claim(
     twin=Twin("cross-attention to the output and to the input of an encoder", twin_source),
     mutations=source_mutations,
     remark="Keys and values are projections of the output of the encoder's last layer, with "
-    "matrices that belong to the decoder layer. For every matrix $W$ the two agree only if the "
+    "matrices that belong to the decoder layer. For every matrix $N$ the two agree only if the "
     "encoder changes nothing.",
     expected=Verdict.REFUTED,
 )  # fmt: skip

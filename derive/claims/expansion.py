@@ -219,8 +219,16 @@ dearer = both(
 def prove_dearer(p: Prover) -> Theorem:
     def within(above: Theorem) -> Theorem:
         return p.both(
-            p.order(dearer.args[0], (times(2, power(d, 2)), above), reason="times $2d^2$"),
-            p.order(dearer.args[1], (times(4, n, power(d, 2)), above), reason="times $4nd^2$"),
+            p.order(
+                dearer.args[0],
+                (times(2, power(d, 2)), above),
+                reason=r"times $2d_{\text{model}}^2$",
+            ),
+            p.order(
+                dearer.args[1],
+                (times(4, n, power(d, 2)), above),
+                reason=r"times $4nd_{\text{model}}^2$",
+            ),
         )
 
     return p.suppose(more, within, "of two factors let $r$ be the smaller one")
@@ -374,7 +382,7 @@ def separation_mutations() -> tuple[Mutation, ...]:
 
 SEPARATION = Claim(
     id="expansion/separates",
-    title="An up-projection by itself separates nothing",
+    title="An up-projection by itself makes any points separable",
     source=source(
         "B32",
         f"{SEPARATES} Read here for the affine map alone: different points can be separated after "
@@ -389,7 +397,7 @@ SEPARATION = Claim(
     mutations=separation_mutations,
     expected=Verdict.REFUTED,
     remark="The example is the exclusive or. What is separable after an affine map was separable "
-    "before it; a projection, in the sense of the word, the map is not, either.",
+           "before it; nor is the map a projection in the sense of linear algebra.",
 )  # fmt: skip
 
 L = tensor("L", d, f)
@@ -447,7 +455,7 @@ def twin_kept(rng: np.random.Generator) -> Iterator[Trial]:
 
 KEPT = Claim(
     id="expansion/keeps-separability",
-    title="Nor does it lose anything, if it can be undone",
+    title="Separable points stay separable under an up-projection that can be undone",
     source=source(
         "B32",
         f"{SEPARATES} Beyond the note: the affine map alone leaves separability as it is.",
@@ -613,7 +621,7 @@ def factor_two_mutations() -> tuple[Mutation, ...]:
 
 FACTOR_TWO = Claim(
     id="expansion/factor-for-half",
-    title="For a loss of one half the factor would be 2",
+    title="For a loss of one half the factor is 4",
     source=source(
         "B36",
         f"{COMPENSATES} The factor that is explained by this is 4.",

@@ -99,13 +99,17 @@ def prove_falling(p: Prover, wide: Theorem) -> Theorem:
         less(x, minus(mean, 1)), (1, tangent, tangent), (plus(x, 2), tangent),
         (-1, whole), (sp.Rational(1, 4), grows, grows),
     )  # fmt: skip
-    p.note(first, r"$\log\sqrt m\le\sqrt m-1$ for $m=(k+1)/2$, squared; $m$ is more than 1")
+    p.note(
+        first,
+        r"with $m=(k+1)/2$, which is more than 1: $\log m=2\log\sqrt m$ is at most "
+        r"$2(\sqrt m-1)$, which is less than $m-1$, as $(\sqrt m-1)^2>0$",
+    )
     unit = p.trivial(less(0, ONE_UNIT))
     second = p.mp(p.axiom("log-tangent", ONE_UNIT), unit)
     split = p.mp(p.axiom("log-product", ONE_UNIT, k), p.both(unit, p.trivial(less(0, k))))
     same = p.equal(times(ONE_UNIT, k), mean, show=False)
     split = p.rewrite(same, split, lambda t: T.eq(T.fn("log", t), split.conclusion.children[1]))
-    p.note(second, "and the same inequality for the quotient, which is $m/k$")
+    p.note(second, "the tangent of the logarithm at 1, for the quotient")
     total = plus(call(sp.log, k), times(plus(k, 1), y))
     below = p.order(less(total, 0), (1, first), (k, second), (1, split))
     grown = p.mp(p.axiom("exp-increasing", total, 0), below)
@@ -140,7 +144,7 @@ def prove_bound(p: Prover, case: Theorem, beyond: Theorem) -> Theorem:
             p.at(few, w),
             lambda no: p.order(goal, (-1, no), (1, whole), (1, positive)), inside,
         ),
-        r"outside the event the left side is 0; in it $k^{d-A}$ is at least 1",
+        r"outside the event the left side is 0; in it $k^{d_{\text{model}}-A}$ is at least 1",
     )  # fmt: skip
     weighted = p.order(
         at_most(times(P[w], event[w]), times(P[w], scale)), (1, p.at(p.part(drawn, 0), w),
@@ -365,7 +369,7 @@ def prove_twice(p: Prover) -> Theorem:
         closed = p.note(p.part(at_width, 0), "step by step")
         bound = p.note(
             p.part(at_width, 1),
-            r"by induction, as $(2n+1)(2n+3)\le(2n+2)^2$",
+            r"by induction on $d$, as $(2d+1)(2d+3)\le(2d+2)^2$",
         )
         each = p.equal(
             times(apart, p_ab[width + e, g]), times(apart, p_ab[g, width + e]),
@@ -380,7 +384,7 @@ def prove_twice(p: Prover) -> Theorem:
 
     return p.suppose(
         TWICE_STATEMENT.args[0], then,
-        r"let $p_{ab}$ be the chance that $a$ of $a+b$ units are active, unit by unit",
+        "let $p_{lk}$ be the chance that $l$ of $l+k$ units are active, unit by unit",
     )  # fmt: skip
 
 

@@ -111,7 +111,10 @@ def mirrored(f: Quantity) -> Quantity:
 
 #: What it takes to speak of a share or a mean; a premise of the statements below.
 probabilities = both(forall(w, at_most(0, P[w])), equal(total(P[w], w), 1))
-DRAWN = r"let $P$ be the probabilities of the $N$ outcomes, and $\mathbb{E}_P[X]=\sum_i P_i X_i$"
+DRAWN = (
+    r"let $P$ be the probabilities of the $N$ outcomes, and $\mathbb{E}_P[X]=\sum_i P_i X_i$ the "
+    "mean of any $X$"
+)
 
 
 def drawn(p: Prover, then: Callable[[Theorem], Theorem]) -> Theorem:
@@ -566,7 +569,7 @@ def variance_mutations() -> tuple[Mutation, ...]:
 
 VARIANCE = Claim(
     id="information-loss/half-variance",
-    title="Half of the variance is not what is kept",
+    title="Half of the variance is kept",
     source=source(
         "B35",
         f"{NOT_NAMED} Read here with the variance as its measure, and for symmetric distributions, "
@@ -725,7 +728,7 @@ def prove_in_bits(p: Prover) -> Theorem:
         gone = p.equal(lost, times(half, log(M)), whole, kept, reason="the difference")
         share = p.order(
             less(lost, times(half, before)), (half, positive), (-1, gone), (half, whole),
-            reason=r"what is missing to a half is $\frac12\log2$",
+            reason=r"the loss is less than half of the entropy by $\frac12\log2$",
         )  # fmt: skip
         return p.both(gone, share)
 
@@ -759,7 +762,7 @@ def bit_mutations() -> tuple[Mutation, ...]:
 
 IN_BITS = Claim(
     id="information-loss/half-of-the-bits",
-    title="Half of the bits, nearly",
+    title="Half of the bits are lost",
     source=source(
         "B35",
         rf"{NOT_NAMED} Read here with Shannon's measure: of a number that is any of "
@@ -782,8 +785,7 @@ OPTIMUM = Claim(
     title="Fifty percent as a natural optimum",
     source=source(
         "B38",
-        "From the point of view of random signal processing a loss of 50 percent is a natural "
-        "optimum.",
+        "From the point of view of random signal processing a loss of 50 % is a natural optimum.",
     ),
     reason="No quantity is named that would be optimal. For the entropy of the gates one half is "
     "the maximum, which is a claim of its own; for other aims, such as sparse codes, it is not.",
@@ -951,7 +953,7 @@ GATE = Claim(
     title="A gate says most when it is open half of the time",
     source=source(
         "B38",
-        "A loss of 50 percent is a natural optimum; of which quantity is not said. Beyond the "
+        "A loss of 50 % is a natural optimum; of which quantity is not said. Beyond the "
         "note: of the entropy of whether a unit is active.",
     ),
     statement=implies(is_share, largest),

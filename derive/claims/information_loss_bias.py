@@ -180,7 +180,7 @@ SHARE = Claim(
     mutations=share_mutations,
     expected=Verdict.PROVED,
     remark=r"The bound is attained by two outcomes, 0 and another. At $\mu = \sigma$ it is one "
-    "half. For a normal pre-activation the share is then 15.9 percent, which is an integral that "
+    "half. For a normal pre-activation the share is then 15.9 %, which is an integral that "
     "is not proved here.",
 )  # fmt: skip
 
@@ -195,7 +195,7 @@ SLOPES = (
     Given(Differentiable(q), "$Q(t)$ is the probability of more than $t$"),
     Given(Differentiable(f), r"$\varphi$ is the density of the standard normal distribution"),
     Given(forall(i, equal(above.partial(x)[i], times(-1, f))), r"$Q' = -\varphi$"),
-    Given(forall(i, equal(density.partial(x)[i], times(-1, t, f))), r"$\varphi' = -t\varphi$"),
+    Given(forall(i, equal(density.partial(x)[i], times(-1, t, f))), r"$\varphi' = -t_0\varphi$"),
 )
 energy = minus(
     minus(times(plus(1, power(t, 2)), q), times(t, f)),
@@ -226,7 +226,7 @@ def prove_kept(p: Prover) -> Theorem:
     only = infer("finite-forall", [value], equations)
     found = p.note(
         infer("gradient-value", [gradient, only], wanted.children[-1]),
-        r"insert $Q' = -\varphi$ and $\varphi' = -t\varphi$; there is no other component",
+        r"insert $Q' = -\varphi$ and $\varphi' = -t_0\varphi$; there is no other component",
     )
 
     def flat(case: Theorem) -> Theorem:
@@ -243,7 +243,7 @@ def prove_kept(p: Prover) -> Theorem:
         rest = p.order(less(0, minus(1, q)), (1, below))
         scaled = p.order(
             less(times(width, slope), 0), (2, rest, mills), (2, positive, tail),
-            reason="multiply by $t^2 + 3$, and use both inequalities",
+            reason="multiply by $t_0^2 + 3$, and use both inequalities",
         )  # fmt: skip
         inverse = p.cancel(width, wide)
         return p.order(
@@ -337,9 +337,9 @@ KEPT_ENERGY = Claim(
     twin=Twin("energies by integration, slopes, and where they are largest", twin_kept),
     mutations=kept_mutations,
     expected=Verdict.PROVED,
-    remark=r"The first bound is one of Mills' ratio, known for all $t > 0$; the second holds from "
-    r"about $t = 0.8$ on. That the energy falls on all of $t > 0$, and the integral itself, are "
-    "seen in numbers and not proved.",
+    remark=r"$t$ is written as a vector of one component, $t_0$. The first bound is one of Mills' "
+    r"ratio, known for all $t_0 > 0$; the second holds from about $t_0 = 0.8$ on. That the energy "
+    r"falls on all of $t_0 > 0$, and the integral itself, are seen in numbers and not proved.",
 )  # fmt: skip
 
 CLAIMS = (SHARE, KEPT_ENERGY)

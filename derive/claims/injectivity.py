@@ -52,7 +52,7 @@ W, b = tensor("W", f, d), tensor("b", f)
 x, y = tensor("x", d), tensor("y", d)
 t, beta = real("t"), real("beta")
 
-LOST = "ReLU loses about half of the information; of which measure is not said."
+LOST = "ReLU loses about half of the information; by which measure is not said."
 MADE_UP = "The dimension is raised to four times the width to make up for what ReLU loses."
 
 
@@ -222,10 +222,11 @@ def number_mutations() -> tuple[Mutation, ...]:
 
 FOUR_TIMES = Claim(
     id="injectivity/four-times-needed",
-    title="Four times the width is not needed",
+    title="Four times the width is needed",
     source=source(
         "B35 B36",
-        f"{LOST} {MADE_UP} Read here as: a layer that loses nothing has at least $4d$ units.",
+        f"{LOST} {MADE_UP} Read here as: a layer that loses nothing has at least "
+        r"$4d_{\text{model}}$ units.",
     ),
     statement=implies(injective, at_most(times(4, d), f)),
     counterexample=Example({d: 1, f: 2, W: [[1], [-1]], b: [0, 0]}, one_component),

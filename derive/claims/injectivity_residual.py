@@ -94,7 +94,7 @@ def nothing_between(p: Prover, contracts: Theorem, same: Theorem) -> Theorem:
     shrunk = p.order(at_most(times(rest, squares(apart)), 0), (1, closer), (1, distance))
     none = p.order(
         at_most(squares(apart), 0), (power(rest, -1), shrunk), (squares(apart), inverse),
-        reason=r"$(1 - \rho^2)|x - y|^2 \le 0$, and $\rho$ is less than 1",
+        reason=r"$(1 - \rho^2)\lVert x - y\rVert^2 \le 0$, and $\rho$ is less than 1",
     )  # fmt: skip
     others = p.sum_order(
         p.order(

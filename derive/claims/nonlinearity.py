@@ -117,7 +117,7 @@ def bend_mutations() -> tuple[Mutation, ...]:
 
 NON_LINEAR_BY_LOSS = Claim(
     id="nonlinearity/non-linear-only-by-loss",
-    title="What loses nothing need not be linear",
+    title="What loses nothing is linear",
     source=source(
         "B37",
         f"{BY_LOSS} Read here as: without loss there is no non-linearity.",
@@ -127,7 +127,8 @@ NON_LINEAR_BY_LOSS = Claim(
     twin=Twin("leaky ReLU: its inverse, and a sum that does not pass through", twin_bend),
     mutations=bend_mutations,
     expected=Verdict.REFUTED,
-    remark=r"The example is leaky ReLU. So are $\tanh$, $\sinh$ and $x^3$ non-linear without loss.",
+    remark=r"The example is leaky ReLU. $\tanh$, $\sinh$ and $x^3$ are non-linear without loss, "
+    "too.",
 )
 
 
@@ -157,7 +158,7 @@ def flat_mutations() -> tuple[Mutation, ...]:
 
 LINEAR_WITHOUT_LOSS = Claim(
     id="nonlinearity/linear-without-loss",
-    title="What loses information need not be non-linear",
+    title="What loses information is non-linear",
     source=source(
         "B37",
         f"{BY_LOSS} Read here as: it is the loss that makes it non-linear.",
@@ -167,7 +168,7 @@ LINEAR_WITHOUT_LOSS = Claim(
     twin=Twin("a linear map of low rank: sums pass, a direction is lost", twin_flat),
     mutations=flat_mutations,
     expected=Verdict.REFUTED,
-    remark="The example is the function 0. So is every projection onto fewer dimensions.",
+    remark="The example is the function 0. Every projection onto fewer dimensions is another.",
 )
 
 bent = both(
@@ -192,7 +193,8 @@ def prove_leaky(p: Prover) -> Theorem:
             p, x,
             lambda _: p.equal(
                 *undone.args[2].args, p.at(f_is, x), p.at(f_is, neg(x)),
-                reason=r"insert: not 0, as of an additive function, unless $\alpha=1$",
+                reason="insert: this is not 0, as it would be for an additive function, unless "
+                       r"$\alpha=1$",
             ),
         )  # fmt: skip
         return p.both(there, back, odd)

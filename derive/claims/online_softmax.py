@@ -81,10 +81,13 @@ def prove_merge(p: Prover) -> Theorem:
     factor = exp(times(-1, shift))
     below = p.equal(
         merged(*KEPT[:2]), times(factor, WHOLE),
-        reason=r"below: $e^{a-\mu} e^{x_i-a} = e^{-\mu} e^{x_i}$, and likewise for the second part",
+        reason=r"in the denominator: $e^{a-\mu} e^{x_i-a} = e^{-\mu} e^{x_i}$, and likewise for "
+               "the second part",
     )  # fmt: skip
     above = p.equal(
-        merged(*KEPT[2:]), times(factor, right.args[0]), reason="and above, value by value"
+        merged(*KEPT[2:]),
+        times(factor, right.args[0]),
+        reason="and in the numerator, value by value",
     )
     return p.for_all(quotient(p, left, right, above, below, times(-1, shift)), c)
 
@@ -400,10 +403,10 @@ ONLINE_SOFTMAX = Claim(
     title="Attention block by block is attention",
     source=Source(
         NUMERIC, (),
-        "`blockwise_attention` never holds all scores of a query. Block by block it keeps a shift, "
-        "the sum of the exponentials less the shift and the sum of the values with these factors, "
-        "scales what was kept where the shift changes, and divides at the end. The last block may "
-        "have another length.",
+        "`blockwise_attention` never holds all scores of a query. Block by block it keeps a "
+        "shift, the sum of the exponentials of the scores less the shift, and the sum of the "
+        "values with these factors, scales what was kept where the shift changes, and divides at "
+        "the end. The last block may have another length.",
     ),
     statement=ONLINE,
     given=(START, STEP, LAST, OUT),
@@ -487,8 +490,8 @@ ONLINE_BACKWARD = Claim(
         NUMERIC, (),
         "`blockwise_attention_vjp` keeps of the forward pass the output and, for every query, the "
         "logarithm of the sum of the exponentials. It makes the scores of a block again; the "
-        "weights are the exponentials less that logarithm, and in place of the average over all "
-        "keys stands the product of the output with its cotangent.",
+        "weights are the exponentials of the scores less that logarithm, and in place of the "
+        "average over all keys stands the product of the output with its cotangent.",
     ),
     statement=BACKWARD,
     given=(NORMALIZER, MEAN),

@@ -83,7 +83,7 @@ def prove_forms(p: Prover) -> Theorem:
 
     def case(_: Theorem) -> Theorem:
         return p.both(
-            p.equal(relu(x), closed_form, reason="$|x|$ is $x$ or $-x$, as the case is"),
+            p.equal(relu(x), closed_form, reason="$|x|$ is $x$ or $-x$, as the case may be"),
             p.equal(
                 relu(x), masked, law,
                 reason="the bracket keeps $x$ for $x>0$, and makes it 0 otherwise",
@@ -121,7 +121,7 @@ def form_mutations() -> tuple[Mutation, ...]:
 
 FORMS = Claim(
     id="relu/closed-forms",
-    title="Two other ways to write it",
+    title="Two other ways to write ReLU",
     source=source(
         "B28",
         f"{DEFINITION} Beyond the note: as code computes it, with a mask, and as calculations do, "
@@ -189,7 +189,7 @@ def word_mutations() -> tuple[Mutation, ...]:
 
 WORDS = Claim(
     id="relu/in-words",
-    title="What it does, in words",
+    title="What ReLU does, in words",
     source=source(
         "B29",
         "What is above zero is returned as it is, what is below becomes zero. The case $x=0$ is "
@@ -265,7 +265,7 @@ def twin_twice(rng: np.random.Generator) -> Iterator[Trial]:
 
 TWICE = Claim(
     id="relu/idempotent",
-    title="A second application changes nothing",
+    title="A second ReLU in a row changes nothing",
     source=source("B28", f"{DEFINITION} Beyond the note: what a second one in a row does."),
     statement=equal(relu(relu(x)), relu(x)),
     proof=prove_twice,
@@ -319,7 +319,7 @@ def factor_mutations() -> tuple[Mutation, ...]:
 
 SCALED = Claim(
     id="relu/positively-homogeneous",
-    title="A factor passes through, unless it is negative",
+    title="A factor passes through ReLU, unless it is negative",
     source=source(
         "B28",
         f"{DEFINITION} Whether a factor may be taken out is not said; of a linear map it may.",
@@ -404,7 +404,7 @@ def convex_mutations() -> tuple[Mutation, ...]:
 
 CONVEX = Claim(
     id="relu/convex",
-    title="It is convex",
+    title="ReLU is convex",
     source=source(
         "B28", f"{DEFINITION} Beyond the note: its graph has one kink, which opens upwards."
     ),
@@ -466,7 +466,7 @@ def twin_lipschitz(rng: np.random.Generator) -> Iterator[Trial]:
 
 LIPSCHITZ = Claim(
     id="relu/lipschitz",
-    title="It moves no two numbers apart, and keeps their order",
+    title="ReLU moves no two numbers further apart, and keeps their order",
     source=source("B28", f"{DEFINITION} Beyond the note: it cannot enlarge a difference."),
     statement=not_steeper,
     proof=prove_lipschitz,
@@ -563,8 +563,8 @@ SLOPES = Claim(
     title="Derivative 1 on the right of the kink, 0 on the left",
     source=source(
         "B28 B29",
-        f"{DEFINITION} What is positive is kept and what is negative is dropped; hence so are "
-        "changes of it.",
+        f"{DEFINITION} What is positive is kept and what is negative is dropped; so changes "
+        "of the one are kept, and changes of the other are dropped.",
     ),
     statement=both(
         implies(less(0, x), has_slope(x, 1)), implies(less(x, 0), has_slope(x, 0))
@@ -604,7 +604,7 @@ def absurd(p: Prover, found: Theorem, target: Term) -> Theorem:
         ends.append(
             p.order(
                 at_most(step, times(sp.Rational(1, 8), g)), (1, close), (1, signed),
-                reason=f"at $t={'-' if end.args[0] < 0 else ''}\\frac{{g}}2$",
+                reason=f"put in ${'-' if end.args[0] < 0 else ''}\\frac{{g}}2$",
             )
         )  # fmt: skip
     above = p.order(
@@ -626,7 +626,7 @@ def twin_kink(rng: np.random.Generator) -> Iterator[Trial]:
 
 KINK = Claim(
     id="relu/no-derivative-at-zero",
-    title="No derivative at the kink",
+    title="ReLU has no derivative at its kink",
     source=source(
         "B28 B29",
         "The case $x=0$ is left out. For the value that does no harm; beyond the note, for the "
@@ -643,8 +643,8 @@ supporting = forall(t, at_most(times(g, t), relu(t)))
 
 def prove_subgradients(p: Prover) -> Theorem:
     def there(line: Theorem) -> Theorem:
-        left = p.order(at_most(0, g), (1, p.at(line, -1)), reason="at $t=-1$")
-        right = p.order(at_most(g, 1), (1, p.at(line, 1)), reason="at $t=1$")
+        left = p.order(at_most(0, g), (1, p.at(line, -1)), reason="put in $-1$")
+        right = p.order(at_most(g, 1), (1, p.at(line, 1)), reason="put in $1$")
         return p.both(left, right)
 
     def back(between: Theorem) -> Theorem:
@@ -724,7 +724,7 @@ def additive_mutations() -> tuple[Mutation, ...]:
 
 ADDITIVE = Claim(
     id="relu/additive",
-    title="It is not additive",
+    title="ReLU is additive",
     source=source("B30", f"{NON_LINEAR} Were it linear, sums would pass through it."),
     statement=equal(relu(plus(x, y)), plus(relu(x), relu(y))),
     counterexample=Example({x: 1, y: -1}),
@@ -742,14 +742,18 @@ not_affine = negation(
 
 
 def prove_not_affine(p: Prover) -> Theorem:
-    some = p.note(p.assume(not_affine.args[0]), "suppose that the graph were a line")
+    some = p.note(
+        p.assume(not_affine.args[0]),
+        "suppose that the graph were a line, and call its slope $a$ and its constant $b$",
+    )
     target = p.formula(not_affine)
 
     def line(everywhere: Theorem) -> Theorem:
-        values = [p.at(everywhere, at) for at in (-1, 0, 1)]
-        for value, at in zip(values, (-1, 0, 1), strict=True):
-            p.note(value, f"at $x={at}$")
-        left, middle, right = values
+        values = ((-1, b - a), (0, b), (1, a + b))
+        left, middle, right = (
+            p.equal(sp.Max(0, at), value, (1, p.at(everywhere, at)), reason=f"put in ${at}$")
+            for at, value in values
+        )
         none = p.equal(
             1, 0, (1, left), (-2, middle), (1, right),
             reason="the outer two less twice the middle one",
@@ -773,7 +777,7 @@ def twin_not_affine(rng: np.random.Generator) -> Iterator[Trial]:
 
 NOT_AFFINE = Claim(
     id="relu/not-affine",
-    title="It is not linear, even with a constant added",
+    title="ReLU is not linear, even with a constant added",
     source=source("B30", NON_LINEAR),
     statement=not_affine,
     proof=prove_not_affine,

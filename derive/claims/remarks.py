@@ -42,8 +42,8 @@ CLAIMS = (
     ),
     remark(
         "disagreement", "How heads settle disagreement", INTERVIEW, "B09",
-        "It is asked what each head attends to, and said that the model decides by more context "
-        "and by the joint opinion of the other heads, else for the more common reading.",
+        "It is asked what each head attends to. The answer: the model decides by more context and "
+        "by the joint opinion of the other heads, and takes the more common reading otherwise.",
         "A metaphor. There is no vote: the layer adds up a fixed linear map of each head "
         "(`multi-head/*`), with weights that do not depend on the input.",
     ),
