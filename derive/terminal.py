@@ -524,7 +524,7 @@ def _fact(
     formula = ": ".join(filter(None, (name, style.math(latex))))
     lines = wrap_formula(formula, "", "  ", width)
     if condition:
-        words = style.plain(condition) if wording.in_words(condition) else style.math(condition)
+        words = style.prose(condition) if wording.in_words(condition) else style.math(condition)
         lines += wrap(f"if {words}", "  ", "    ", width)
     return [*lines, *wrap(f"({style.plain(citation)})", "  ", "   ", width)]
 

@@ -251,7 +251,7 @@ EVALUATIONS: Final = {
         Law("floor-integer", r"\lfloor x\rfloor\in\mathbb Z", "", _FLOOR),
         Law("floor-sign", r"\lfloor x\rfloor\ge0", r"x\ge0", _FLOOR),
         Law(
-            "integer-value", r"|a|,\max(a,b),\min(a,b)\in\mathbb Z", r"a,b\in\mathbb Z",
+            "integer-value", r"|a|,\ \max(a,b),\ \min(a,b)\in\mathbb Z", r"a,b\in\mathbb Z",
             "definitions of the absolute value, the maximum and the minimum",
         ),
         Law(
@@ -268,16 +268,17 @@ EVALUATIONS: Final = {
         ),
         Law("pi-sign", r"\pi>0", "", f"{_RUDIN}, the lines before Theorem 8.7"),
         Law(
-            "expectation-linearity", r"E[aX+bY]=aE[X]+bE[Y],\ E[1]=1",
-            "a, b not random; all moments that occur are finite",
+            "expectation-linearity",
+            r"\mathbb E[aX+bY]=a\,\mathbb E[X]+b\,\mathbb E[Y],\ \mathbb E[1]=1",
+            "$a$ and $b$ are not random; all moments that occur are finite",
             "Billingsley, Probability and Measure, 3rd ed. (1995), section 21",
         ),
         Law(
             "derivative-table",
             r"(u+v)'=u'+v',\ (uv)'=u'v+uv',\ (u^k)'=ku^{k-1}u',\ (u\circ v)'=(u'\circ v)\,v',"
             r"\ \sin'=\cos,\ \cos'=-\sin,\ \exp'=\exp,\ \log'=1/x,\ \sqrt{x}'=1/(2\sqrt x)",
-            "the inner functions are differentiable at the point; x > 0 for log and root, "
-            "and u is not 0 for negative k",
+            "the inner functions are differentiable at the point; $x>0$ for logarithm and root, "
+            "and $u$ is not 0 for negative $k$",
             f"{_RUDIN}, Theorems 5.3, 5.5 and 9.15",
         ),
     )
@@ -327,7 +328,8 @@ ARITHMETIC: Final = {
         Law("integers", r"j+k,\ jk,\ \delta_{ab}\in\mathbb Z", r"j,k\in\mathbb Z", _FIELD),
         Law(
             "ranges", r"d\ge1,\ l\ge0,\ 0\le i\le n-1;\ d,l,i\in\mathbb Z",
-            "d is a size, l a natural number, i an index of range n", "definition of the sorts",
+            "$d$ is a size, $l$ a natural number, $i$ an index of range $n$",
+            "definition of the sorts",
         ),
     )
 }  # fmt: skip
