@@ -74,7 +74,7 @@ def _added(component: str, rows: Term) -> Part:
 
 
 def _tying(tied: bool) -> str:
-    how = "is the token embedding, counted once (tied)" if tied else "has a matrix of its own"
+    how = "the token embedding, counted once (tied)" if tied else "a matrix of its own"
     return f"output head: {how}; no bias"
 
 

@@ -39,7 +39,7 @@ def _named(found: re.Match[str]) -> str:
 
 
 _FORMULAS: Final = (
-    (re.compile(r"(\d+) x 10\^(\d+)"), r"$\1 \\times 10^{\2}$"),
+    (re.compile(r"(\d+) x 10\^(\d+)"), r"$\1 \\cdot 10^{\2}$"),
     (re.compile(r"(?<![{\d])10\^(\d+)"), r"$10^{\1}$"),
     (re.compile(r"(\d[\d.]*)e\+(\d+)"), r"$\1 \\cdot 10^{\2}$"),
     (
@@ -55,6 +55,8 @@ _FORMULAS: Final = (
     (re.compile(r"(?<![\w$])([hbCEk]) ?(?=个)"), r"$\1$ "),
 )
 """How numbers and names are written where there are no formulas, and the formulas."""
+_LONG: Final = re.compile(r"(?<![\w.,^={])[1-9]\d{6,}(?![\w.,]*\d)")
+"""Whole numbers of so many digits that they are not read without separators."""
 
 
 def models(results: Sequence[Result]) -> tuple[Block, ...]:
@@ -95,11 +97,14 @@ def _forms(found: Sequence[Answer]) -> Iterator[Note]:
             continue
         seen.add(count.architecture.title)
         total = latex.latex(T.eq(T.var("N", "nat"), count.total.closed.term))
-        model = messages.listing(_told(a.family), _told(a.name))
-        text = say(
-            "{title} ({model}): {conventions}", title=_told(count.architecture.title), model=model,
-            conventions=_joined(a.conventions),
-        )  # fmt: skip
+        title, conventions = _told(count.architecture.title), _joined(a.conventions)
+        if a.family in count.architecture.title:  # which would be said twice
+            text = say("{title}, {model}: {conventions}", title=title, model=_told(a.name),
+                       conventions=conventions)  # fmt: skip
+        else:
+            model = messages.listing(_told(a.family), _told(a.name))
+            text = say("{title} ({model}): {conventions}", title=title, model=model,
+                       conventions=conventions)  # fmt: skip
         yield Note("", total, "", text)
 
 
@@ -125,7 +130,7 @@ def _joined(said: Sequence[str]) -> str:
 
 def _told(text: str) -> str:
     """In the language of the reader, with numbers and names in formulas set as such."""
-    told = messages.told(text, PUBLISHED)
+    told = _LONG.sub(lambda found: f"{int(found[0]):,}", messages.told(text, PUBLISHED))
     for plain, formula in _FORMULAS:
         told = plain.sub(formula, told)
     return told
@@ -140,7 +145,8 @@ def _shares(found: Sequence[Answer]) -> Bars:
         bars.append(Bar(messages.listing(_told(a.family), _told(a.name)), round(1000 * share)))
     caption = say(
         "The share of the feed-forward networks in all parameters. The last bar is the 2/3 of a "
-        "layer of four and eight squares: cross-attention and the embeddings of small models pull "
+        "single layer whose attention has 4 squares of the model width as parameters and whose "
+        "network has 8: cross-attention and the embeddings of small models pull "
         "a share below it, gated networks and many experts above it."
     )
     return Bars(caption, tuple(bars), Bar(say("two thirds"), 667))

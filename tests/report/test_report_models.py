@@ -11,7 +11,7 @@ from derive.count.published import answers
 from derive.report import page, rendering
 from derive.report.document import build
 from derive.report.model import Bars, Notes, Table
-from derive.report.models import MODELS, models
+from derive.report.models import MODELS, _told, models
 from derive.verify import settle
 
 
@@ -67,9 +67,25 @@ def test_both_formats_show_it(report):
     tex, html = rendering.render(report), page.render(report)
     assert r"\modeltotals" in tex
     assert r"\sharebar{GPT-2, small}{0.455}{45.5}" in tex
-    assert r"$65 \times 10^{6}$" in tex
+    assert r"$65 \cdot 10^{6}$" in tex  # as the report writes powers of ten elsewhere
+    assert r"\times 10^" not in tex
     assert "<section id=models>" in html
     assert "<i style=width:45.5%></i>" in html
     assert "124,439,808" in tex
     assert "124,439,808" in html
     assert "<a href=#models>" in html
+
+
+def test_no_name_is_said_twice_and_long_numbers_have_separators(report):
+    forms = [note.text for note in part(report, Notes).notes]
+    assert any(text.startswith("GPT, GPT-1: ") for text in forms)
+    assert any(text.startswith("mixture of experts (Mixtral), 8x7B: ") for text in forms)
+    for name in ("GPT", "OPT", "Mixtral"):
+        assert not any(f"({name}, " in text for text in forms)
+    answers = [row[3] for _, rows in part(report, Table).groups for row in rows]
+    assert any("said 274,041,856, which is 20 layers" in text for text in answers)
+
+
+@pytest.mark.parametrize("text", ["d_ff=14336000", "$x^{1234567}$", "1.23456789", "123456"])
+def test_other_digits_stay_as_they_are(text):
+    assert "," not in _told(text)
