@@ -268,8 +268,8 @@ def prove_enough(p: Prover) -> Theorem:
         with p.supposing(inner.children[0]) as case:
             p.note(
                 case,
-                "let two inputs have the same outputs, where rows $2a$ and $2a+1$ of $W$ take "
-                "component $a$ and its negative",
+                "let two inputs have the same outputs; units $2a$ and $2a+1$ take component $a$ "
+                "and its negative",
             )
             upper = p.order(at_most(plus(times(2, c), 1), f), (1, wide))
             lower = p.order(at_most(plus(times(2, c), 2), f), (1, wide))

@@ -904,7 +904,7 @@ def prove_spectrum(form: Form) -> Script:
                     applied(form, at(g), a), over(g[a], s),
                     (times(-1, over(1, times(d, s))), p.part(orthogonal, 0)),
                     (times(-1, weight), p.part(orthogonal, 1)),
-                    reason=r"only the identity is left of $J$",
+                    reason="only the identity is left of the Jacobian",
                 ),
                 a,
             )  # fmt: skip
@@ -1584,7 +1584,7 @@ def prove_contraction(form: Form) -> Script:
         everything, along = total(g[a], a), total(times(g[a], centred(a)), a)
         plain = over(minus(minus(g[b], over(everything, d)),
                            times(centred(b), over(along, times(d, coupling)))), s)  # fmt: skip
-        entry = p.equal(back(form, b), plain, reason=r"a component of $g J$")
+        entry = p.equal(back(form, b), plain, reason="a component of $g$ times the Jacobian")
         excess = minus(over(2, coupling), over(square(sigma), square(coupling)))
         lost = plus(over(square(everything), d), times(over(square(along), d), excess))
         whole = p.equal(
@@ -1606,7 +1606,7 @@ def prove_contraction(form: Form) -> Script:
         bound = shown.conclusion.children[1]
         return p.note(
             p.rewrite(squares, shown, lambda e: T.le(T.fn("sqrt", e), bound)),
-            r"on the left stands the length of $g J$",
+            "on the left stands the length of this row",
         )
 
     premise, reason = contraction(form).args[0], r"let $\epsilon$ not be negative"

@@ -114,6 +114,14 @@ def test_no_line_repeats_the_one_before(name: str) -> None:
         ] == []
 
 
+def test_titles_of_refuted_claims_say_what_is_claimed() -> None:
+    """So that a title reads rightly behind the verdict: what is refuted, not what is true."""
+    denial = re.compile(r"\bnor\b|(?<!that )\b(is|are|do|does|need|can) ?not\b", re.IGNORECASE)
+    titles = [c.title for c in CLAIMS.values() if c.expected is Verdict.REFUTED]
+    assert len(titles) > 50
+    assert [title for title in titles if denial.search(title)] == []
+
+
 @each_claim
 def test_what_is_supposed_is_needed(name: str) -> None:
     result = settle(CLAIMS[name]).result
