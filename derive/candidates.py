@@ -103,7 +103,8 @@ def _all(goal: Term, seed: int) -> Iterator[Values]:
             filled = dict(values)
             filled.update(_tables(axes, values, filling, functions, rng))
             if filling:
-                filled.update(_shares({n: axes[n] for n in weights if n in axes}, values))
+                shared = {n: axes[n] for n in weights if n in axes}
+                filled.update(_shares(shared, values, filling == FILLINGS - 1))
             yield definitions.complete(goal, filled)
 
 
@@ -273,15 +274,24 @@ def _weights(goal: Term) -> list[str]:
     return [name for name in dict.fromkeys(out) if isinstance(name, str)]
 
 
-def _shares(axes: dict[str, list[Term | None]], values: Values) -> Values:
-    """Weights that are all the same."""
+def _shares(axes: dict[str, list[Term | None]], values: Values, apart: bool) -> Values:
+    """Weights that are all the same; `apart`: every other tensor of them has growing ones."""
     scalars = {s: v for s, v in values.items() if isinstance(s, Term) and isinstance(v, Term)}
     out: Values = {}
-    for name, sizes in axes.items():
+    for k, (name, sizes) in enumerate(axes.items()):
         shape = [_axis(size, scalars) for size in sizes]
-        share = T.num(Fraction(1, shape[-1]))
-        out[name] = table(_filled(shape, (), lambda *_, share=share: share, random.Random(0)))
+        kind = _growing_share(shape[-1]) if apart and k % 2 else _equal_share(shape[-1])
+        out[name] = table(_filled(shape, (), kind, random.Random(0)))
     return out
+
+
+def _equal_share(length: int) -> Entry:
+    return lambda *_: T.num(Fraction(1, length))
+
+
+def _growing_share(length: int) -> Entry:
+    """1, 2, 3, ... over their sum."""
+    return lambda place, _: T.num(Fraction(2 * (place[-1] + 1), length * (length + 1)))
 
 
 def _axis(size: Term | None, scalars: Mapping[Term, Term]) -> int:
