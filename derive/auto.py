@@ -14,19 +14,27 @@ from typing import Final
 
 from derive import (
     connectives,
+    consequences,
     fractions,
     gradients,
+    growth,
     inequalities,
     instances,
     lemmas,
+    norms,
     orders,
+    piecewise,
     powers,
     proportional,
+    residues,
     search,
     sizes,
     solving,
     substitution,
     sums,
+    tangents,
+    termwise,
+    weights,
 )
 from derive.kernel import terms as T
 from derive.kernel.rules import Theorem, fact_normaliser, infer
@@ -37,14 +45,50 @@ MAX_SPLITS: Final = 3
 _SPLIT: Final = ("max", "min", "abs")
 #: Ranges of a literal length up to this are tried one index at a time.
 MAX_CASES: Final = 4
+#: Statements that are proved part by part.
+_STRUCTURE: Final = ("imp", "forall", "and")
 
 
 def prove(p: Prover, goal: Term, splits: int = MAX_SPLITS) -> Theorem:
     """A theorem with conclusion `goal`; raises `search.NotFound` or `KernelError`."""
+    if not (p.patient and splits == MAX_SPLITS) or goal.op in _STRUCTURE:
+        return _by_parts(p, goal, splits)
+    with p.remembering(*consequences.of_absolute_values(p)):
+        try:
+            return _by_parts(p, goal, splits)
+        except (search.NotFound, KernelError) as error:
+            failure = error
+        return _at_last(p, goal, splits, failure)
+
+
+def _at_last(p: Prover, goal: Term, splits: int, failure: Exception) -> Theorem:
+    """In cases, for any weights, or with what follows from all that is known."""
+    strategies = (
+        lambda: residues.by_cases(p, goal, lambda part: prove(p, part, splits - 1)),
+        lambda: _piecewise(p, goal),
+        lambda: weights.made_general(p, goal, lambda new: _by_parts(p, new, splits)),
+    )
+    for strategy in strategies:
+        try:
+            return strategy()
+        except (search.NotFound, KernelError):
+            continue
+    further = consequences.of(p)
+    with p.remembering(*further):
+        try:
+            if further:
+                return _by_parts(p, goal, splits)
+        except (search.NotFound, KernelError):
+            pass
+    raise failure
+
+
+def _by_parts(p: Prover, goal: Term, splits: int) -> Theorem:
+    """The goal as it is or, if need be, in the cases of what is left open."""
     try:
         return _prove(p, goal, splits)
     except (search.NotFound, KernelError) as error:
-        if not (p.patient and splits) or goal.op in ("imp", "forall", "and"):
+        if not (p.patient and splits) or goal.op in _STRUCTURE:
             raise
         failure = error
     try:
@@ -105,6 +149,11 @@ def _unequal(p: Prover, goal: Term) -> Theorem:
             return infer("apart", [prove(p, less, 0)]) if less.children[0] is a else _apart(p, less)
         except (search.NotFound, KernelError):
             continue
+    with p.supposing(goal.children[0]) as case:
+        try:
+            return infer("deny", [connectives.no_fraction(p, case)], case.conclusion)
+        except KernelError:
+            pass
     try:
         return powers.nonzero(p, a if b is T.ZERO else T.ZERO)
     except (search.NotFound, KernelError):
@@ -237,7 +286,8 @@ def _relation(p: Prover, goal: Term, splits: int) -> Theorem:
         return _directly(p, goal)
     except (search.NotFound, KernelError) as error:
         failure = error
-    strategies = (_with_powers, _with_lemmas, *_FURTHER) if p.patient else (_with_lemmas,)
+    bounds = _BOUNDS if goal.op != "eq" else ()
+    strategies = (_with_powers, _with_lemmas, *_FURTHER, *bounds) if p.patient else (_with_lemmas,)
     for strategy in strategies:
         try:
             return strategy(p, goal)
@@ -511,10 +561,21 @@ def _common_factor(p: Prover, goal: Term) -> Theorem:
 
 
 def _squared(p: Prover, goal: Term) -> Theorem:
-    """a <= b from a^2 <= b^2, for b >= 0 with a root in it."""
-    if goal.op != "le" or not lemmas.free_functions(goal.children[1], "sqrt"):
-        raise search.NotFound(goal, "no root is above")
-    return orders.by_squares(p, goal, lambda new: _simply(p, new))
+    """a <= b from a^2 <= b^2, for b >= 0, where there is a root in b or one of these is known."""
+    rooted = goal.op == "le" and lemmas.free_functions(goal.children[1], "sqrt")
+    if not rooted and not any(_is_known(p, orders.square_of(side)) for side in goal.children):
+        raise search.NotFound(goal, "no squares are known")
+    if goal.op != "eq":
+        return orders.by_squares(p, goal, lambda new: _simply(p, new))
+    a, b = goal.children
+    both = [orders.by_squares(p, c, lambda new: _simply(p, new)) for c in (T.le(a, b), T.le(b, a))]
+    return infer("antisymmetry", both)
+
+
+def _is_known(p: Prover, t: Term) -> bool:
+    """Whether something is known of a term."""
+    relations = (g.conclusion for g in p.known() if g.conclusion.op in ("eq", "le", "lt"))
+    return any(s is t for c in relations if t.free <= c.free for s in T.subterms(c))
 
 
 def _inverted(p: Prover, goal: Term) -> Theorem:
@@ -548,6 +609,95 @@ def _all_alike(p: Prover, goal: Term) -> Theorem:
     raise search.NotFound(goal, "no entries are alike")
 
 
+def _grown(p: Prover, goal: Term) -> Theorem:
+    """An inequality with exponentials, from the order of their exponents."""
+    uses = growth.compared(p, goal)
+    if not uses:
+        raise search.NotFound(goal, "no exponentials are compared")
+    return inequalities.prove(p, goal, uses)
+
+
+def _by_product(p: Prover, goal: Term) -> Theorem:
+    """An inequality of logarithms, from one between the products of their arguments."""
+    return growth.by_product(p, goal, lambda new: _without_logarithms(p, new))
+
+
+def _without_logarithms(p: Prover, goal: Term) -> Theorem:
+    for strategy in (_simply, _grown, _compared, _common_factor):
+        try:
+            return strategy(p, goal)
+        except (search.NotFound, KernelError):
+            continue
+    raise search.NotFound(goal, "no proof of the order of products")
+
+
+def _tangent(p: Prover, goal: Term) -> Theorem:
+    """An inequality of logarithms, from log x <= x - 1 at quotients of their arguments."""
+    if not any(t.op == "fn" and t.data == "log" for t in T.subterms(goal)):
+        raise search.NotFound(goal, "no inequality of logarithms")
+    try:
+        return inequalities.prove(p, goal, tangents.uses(p, goal))
+    except search.NotFound:
+        pass
+
+    def proved(new: Term) -> Theorem:
+        return inequalities.prove(p, new, tangents.uses(p, new))
+
+    return lemmas.expanded(p, goal, proved)
+
+
+def _positive(p: Prover, goal: Term) -> Theorem:
+    """0 < t, for sums of what is positive."""
+    if goal.op != "lt" or goal.children[0] is not T.ZERO:
+        raise search.NotFound(goal, "not that something is positive")
+    return growth.positive(p, goal.children[1])
+
+
+def _by_norms(p: Prover, goal: Term) -> Theorem:
+    """An inequality with norms, from <x, y> <= |x| |y| for the vectors that stand under roots."""
+
+    def proved(uses: Sequence[norms.Use]) -> Theorem:
+        try:
+            return inequalities.prove(p, goal, uses)
+        except search.NotFound:
+            return orders.through_functions(p, goal, lambda new: _simply(p, new))
+
+    return norms.by_inner_products(p, goal, lambda new: _squared(p, new), proved)
+
+
+def _term_by_term(p: Prover, goal: Term) -> Theorem:
+    """An inequality of sums over one index, from that of every term."""
+    return termwise.each(p, goal, lambda new: _each(p, new))
+
+
+def _each(p: Prover, goal: Term) -> Theorem:
+    for strategy in (_with_lemmas, _piecewise):
+        try:
+            return strategy(p, goal)
+        except (search.NotFound, KernelError):
+            continue
+    raise search.NotFound(goal, "no simple proof of a term")
+
+
+def _piecewise(p: Prover, goal: Term) -> Theorem:
+    """An inequality of maxima and absolute values, in all cases of these."""
+    if goal.op not in ("le", "lt") or not lemmas.free_functions(goal, *_SPLIT):
+        raise KernelError("no inequality of maxima")
+    return piecewise.by_cases(p, goal, _split)
+
+
+def _by_logarithm(p: Prover, goal: Term) -> Theorem:
+    """An inequality with an exponential, from one between logarithms."""
+    return growth.by_logarithm(p, goal, lambda new: _between_logarithms(p, new))
+
+
+def _between_logarithms(p: Prover, goal: Term) -> Theorem:
+    try:
+        return _simply(p, goal)
+    except (search.NotFound, KernelError):
+        return _tangent(p, goal)
+
+
 def _as_integers(p: Prover, goal: Term) -> Theorem:
     """Integers are at most others if they are less than the others plus 1."""
     a, b = goal.children
@@ -569,7 +719,7 @@ def _with_instances(p: Prover, goal: Term) -> Theorem:
         if not instances.learn(p, goal):
             raise search.NotFound(goal, "no instances")
         first = (_directly, _with_powers) if powers.occur(goal) else (_directly,)
-        for strategy in (*first, _with_lemmas, _rewritten, _solved):
+        for strategy in (*first, _with_lemmas, _rewritten, _solved, _squared):
             try:
                 return strategy(p, goal)
             except (search.NotFound, KernelError):
@@ -581,6 +731,10 @@ _FURTHER: Final = (
     _antisymmetric, _rewritten, _solved, _compared, _divided, _through_functions, _as_integers,
     _mirrored, _summed, _summed_at_indices, _vanishing, _with_instances, _common_factor, _squared,
     _inverted, _between_exponentials, _all_alike, _roots,
+)  # fmt: skip
+#: What is tried for inequalities only.
+_BOUNDS: Final = (
+    _grown, _by_product, _by_logarithm, _tangent, _term_by_term, _by_norms, _positive,
 )  # fmt: skip
 
 

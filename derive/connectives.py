@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, islice
-from math import floor
+from math import floor, gcd
 from typing import Final
 
 from derive import search, solving
 from derive.kernel import terms as T
-from derive.kernel.rules import Theorem, infer
+from derive.kernel.normal import UNIT, to_term
+from derive.kernel.rules import Theorem, fact_normaliser, infer
 from derive.kernel.terms import KernelError, Lam, Term
 from derive.prover import Prover
 
@@ -155,7 +156,7 @@ def _square_values(body: Term, x: Term) -> Iterator[Term]:
 
 
 def _parts(p: Term) -> Iterator[Term]:
-    if p.op == "and":
+    if p.op in ("and", "or"):
         for c in p.children:
             yield from _parts(c)
     else:
@@ -318,7 +319,26 @@ def _denied(p: Prover, known: Theorem) -> Theorem:
             wrong = p.order(T.lt(T.ZERO, T.ZERO), (T.ONE, above), (T.num(-1), below))
             right = search.decided(T.negate(wrong.conclusion))
             return infer("contradiction", [wrong, right], T.negate(c))
-    raise KernelError(f"not known to be false: {T.show(c)}")
+    return no_fraction(p, known)
+
+
+def no_fraction(p: Prover, known: Theorem) -> Theorem:
+    """not a = b, where a - b is N t + q for an integer t, and q / N is none: as 2 p = 2 r + 1."""
+    work = fact_normaliser("search", p.facts())
+    poly = dict(work.poly(T.sub(*known.conclusion.children)))
+    rest = poly.pop(UNIT, Fraction(0))
+    if not poly or any(c.denominator != 1 for c in poly.values()):
+        raise KernelError(f"not known to be false: {T.show(known.conclusion)}")
+    n = gcd(*(int(c) for c in poly.values()))
+    t = to_term({m: c / n for m, c in poly.items()})
+    value = -rest / n
+    if value.denominator == 1 or not work.is_int(t):
+        raise KernelError(f"not known to be false: {T.show(known.conclusion)}")
+    below = p.equal(t, T.num(value), (Fraction(1, n), known), show=False)
+    above = p.next_integer(p.order(T.lt(T.num(floor(value)), t), (T.ONE, below)))
+    wrong = p.order(T.lt(T.ZERO, T.ZERO), (T.ONE, above), (T.num(-1), below))
+    denied = T.negate(known.conclusion)
+    return infer("contradiction", [wrong, search.decided(T.negate(wrong.conclusion))], denied)
 
 
 def _learn_instances(p: Prover) -> None:

@@ -7,7 +7,7 @@ numbers between 0 and 1.  `cleared` proves an equation of fractions by clearing 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 
@@ -65,7 +65,7 @@ def _learn_root(p: Prover, x: Term) -> None:
             pass
     if T.le(T.ZERO, x) not in known:
         try:
-            p.fact(p.nonneg(x))
+            p.fact(_nonneg(p, x))
         except _FAILED:
             return
     root = T.fn("sqrt", x)
@@ -75,6 +75,16 @@ def _learn_root(p: Prover, x: Term) -> None:
                 p.fact(p.order(T.lt(T.ZERO, x), (1, f, f)))
             except _FAILED:
                 continue
+
+
+def _nonneg(p: Prover, x: Term) -> Theorem:
+    """0 <= x by its form or, as for x >= a^2, by what is known."""
+    try:
+        return p.nonneg(x)
+    except KernelError:
+        if not p.patient or x.op not in ("var", "app"):
+            raise
+    return inequalities.prove(p, T.le(T.ZERO, x))
 
 
 def positive(p: Prover, t: Term) -> Theorem:
@@ -170,6 +180,22 @@ def _learn_order(p: Prover, a: Term, b: Term) -> None:
 def equations(p: Prover, goal: Term) -> list[Theorem]:
     """Identities for the functions in the goal, as rules from left to right."""
     return list(_equations(p, goal))
+
+
+def expanded(p: Prover, goal: Term, prove: Callable[[Term], Theorem]) -> Theorem:
+    """a <= b or a < b from 0 <= r, where the identities turn b - a into r."""
+    difference = T.sub(*reversed(goal.children))
+    found = equations(p, goal)
+    try:
+        first = search.equation(difference, T.ZERO, found, p.facts())
+        rest = T.ZERO
+    except search.NotFound as error:
+        if error.rest is None or not found:
+            raise
+        rest = error.rest
+        first = search.equation(difference, rest, found, p.facts())
+    related = T.lt if goal.op == "lt" else T.le
+    return p.order(goal, (1, first), (1, prove(related(T.ZERO, rest))))
 
 
 def _equations(p: Prover, goal: Term) -> Iterator[Theorem]:
@@ -276,7 +302,7 @@ def _logarithm(p: Prover, argument: Poly, work: Normaliser) -> Iterator[Theorem]
     for t, e in m.factors:
         size = t if e % 2 or work.sign(t) is Sign.POS else T.fn("abs", t)
         parts += [size if e > 0 else T.inv(size)] * abs(e)
-    if parts and (len(parts) > 1 or parts[0].op == "pow"):
+    if parts and (len(parts) > 1 or parts[0].op == "pow" or _is_root(parts[0])):
         yield log_of_product(p, parts)
 
 
@@ -293,7 +319,25 @@ def log_of_product(p: Prover, parts: list[Term]) -> Theorem:
     return p.equal(whole, total, (1, split), (1, head), (1, inner), show=False)
 
 
+def _is_root(t: Term) -> bool:
+    return t.op == "fn" and t.data == "sqrt"
+
+
+def _log_of_root(p: Prover, x: Term) -> Theorem:
+    """log sqrt(x) = (log x) / 2, since sqrt(x) sqrt(x) = x."""
+    v = T.var("_v", "real")
+    root, half = T.fn("sqrt", v), Fraction(1, 2)
+    with p.supposing(T.lt(T.ZERO, v)) as case:
+        positive = p.trivial(T.lt(T.ZERO, root))
+        split = p.mp(p.axiom("log-product", root, root), p.both(positive, positive))
+        value = T.mul(T.num(half), T.fn("log", v))
+        law = p.discharge(p.equal(T.fn("log", root), value, (-half, split), show=False), case)
+    return p.mp(p.at(p.for_all(law, v), x), p.trivial(T.lt(T.ZERO, x)))
+
+
 def _log_of_factor(p: Prover, t: Term) -> Theorem:
+    if _is_root(t):
+        return _log_of_root(p, t.children[0])
     if t.op != "pow":
         return p.equal(T.fn("log", t), T.fn("log", t), show=False)
     x = t.children[0]

@@ -100,7 +100,11 @@ def order_of_logarithms(p: Prover, goal: Term, order: Theorem) -> Theorem:
         law = p.order(related(T.fn("log", v), T.fn("log", w)),
                       (1, tangent), (1, split), (inverse, p.part(case, 2)))  # fmt: skip
     law = p.for_all(p.discharge(law, case), v, w)
-    signs = (p.trivial(T.lt(T.ZERO, a)), p.trivial(T.lt(T.ZERO, b)))
+    positive = p.trivial(T.lt(T.ZERO, a))
+    try:
+        signs = (positive, p.trivial(T.lt(T.ZERO, b)))
+    except KernelError:  # it is no less than a
+        signs = (positive, p.order(T.lt(T.ZERO, b), (1, positive), (1, order)))
     return p.mp(p.at(law, a, b), *signs, order)
 
 
@@ -160,8 +164,7 @@ def _below_root(p: Prover, goal: Term, root: Term, prove: Callable[[Term], Theor
     related = T.lt if goal.op == "lt" else T.le
     with p.remembering(*_inner_products(p, lemmas.free_functions(rest, "sqrt"), prove)):
         squares = prove(related(T.power(root, 2), T.power(rest, 2)))
-    below = p.trivial(T.le(T.ZERO, root))
-    order = _order_of_bases(p, related(root, rest), squares, nonneg, below)
+    order = _order_of_bases(p, related(root, rest), squares, nonneg)
     return p.order(goal, (1, order))
 
 
@@ -188,12 +191,25 @@ def _squared_entry(t: Term) -> Term | None:
     return body.children[0] if body is not None and body.op == "pow" and body.data == 2 else None
 
 
+def square_of(t: Term) -> Term:
+    """What stands in a statement about the square of t, as y for sqrt(y)."""
+    match t.data if t.op == "fn" else None:
+        case "sqrt":
+            return t.children[0]
+        case "abs":
+            return square_of(t.children[0])
+    return T.power(t, 2)
+
+
 def by_squares(p: Prover, goal: Term, prove: Callable[[Term], Theorem]) -> Theorem:
-    """a <= b from a^2 <= b^2 and 0 <= b."""
+    """a <= b from a^2 <= b^2 and 0 <= b, and the same for <."""
     a, b = goal.children
-    nonneg = p.nonneg(b)
-    squares = prove(T.le(T.power(a, 2), T.power(b, 2)))
-    return _order_of_bases(p, goal, squares, nonneg, nonneg)
+    try:
+        nonneg = p.nonneg(b)
+    except _FAILED:
+        nonneg = prove(T.le(T.ZERO, b))
+    squares = prove((T.lt if goal.op == "lt" else T.le)(T.power(a, 2), T.power(b, 2)))
+    return _order_of_bases(p, goal, squares, nonneg)
 
 
 def logarithms_of_exponentials(p: Prover) -> Iterator[Theorem]:
@@ -208,17 +224,16 @@ def logarithms_of_exponentials(p: Prover) -> Iterator[Theorem]:
             yield p.equal(x, y, (1, logs), show=False)
 
 
-def _order_of_bases(p: Prover, goal: Term, squares: Theorem, *nonneg: Theorem) -> Theorem:
-    """s <= t from s^2 <= t^2 and 0 <= t, 0 <= s: in the other order the squares would be, too."""
+def _order_of_bases(p: Prover, goal: Term, squares: Theorem, above: Theorem) -> Theorem:
+    """s <= t from s^2 <= t^2 and 0 <= t: in the other order the squares would be, too."""
     s, t = goal.children
-    above, below = nonneg
 
     def refuted(case: Theorem) -> Theorem:
         reverse = T.lt(T.power(t, 2), T.power(s, 2))
         if goal.op == "le":
             other = p.order(reverse, (1, case, case), (2, above, case))
             return infer("contradiction", [squares, infer("not-le", [other])], goal)
-        other = p.order(T.le(*reverse.children), (1, below, case), (1, above, case))
+        other = p.order(T.le(*reverse.children), (1, case, case), (2, above, case))
         return infer("contradiction", [other, infer("not-le", [squares])], goal)
 
     if goal.op == "le":
@@ -244,7 +259,7 @@ def _learn_order_of_exponentials(p: Prover, goal: Term) -> None:
             p.fact(p.mp(p.axiom("exp-increasing", x, y), _less(p, T.lt(x, y))))
         except _FAILED:
             for order in [f for f in p.facts() if f.conclusion is T.le(x, y)][:1]:
-                p.fact(_order_of_exponentials(p, order))
+                p.fact(order_of_exponentials(p, order))
 
 
 def exponentials(p: Prover) -> Iterator[Theorem]:
@@ -255,7 +270,7 @@ def exponentials(p: Prover) -> Iterator[Theorem]:
             if at.conclusion.op == "lt":
                 powers = p.mp(p.axiom("exp-increasing", *at.conclusion.children), at)
             elif at.conclusion.op == "le":
-                powers = _order_of_exponentials(p, at)
+                powers = order_of_exponentials(p, at)
             else:
                 continue
             yield p.for_all(powers, *indices)
@@ -273,7 +288,7 @@ def _at_indices(p: Prover, known: Theorem) -> tuple[Theorem, list[Term]]:
     return known, indices
 
 
-def _order_of_exponentials(p: Prover, known: Theorem) -> Theorem:
+def order_of_exponentials(p: Prover, known: Theorem) -> Theorem:
     """e^x <= e^y from x <= y."""
     x, y = known.conclusion.children
     goal = T.le(T.fn("exp", x), T.fn("exp", y))

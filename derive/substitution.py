@@ -145,6 +145,8 @@ def _powers(p: Prover, side: Term) -> Iterator[Theorem]:
     for t in dict.fromkeys(T.subterms(side)):
         if t.op == "fn" and t.data in ("log", "rpow") and t.children[0].op == "num":
             found = _perfect_power(t.children[0].data)
+            if found is None and t.data == "log" and not t.loose:
+                yield from _log_of_factors(p, t.children[0].data)
             if found is None or t.loose:
                 continue
             log = _log_of_power(p, *found)
@@ -166,6 +168,17 @@ def _perfect_power(q: Fraction) -> tuple[int, int] | None:
         return None
     base, exponent = sp.perfect_power(int(q)) or (0, 0)
     return (int(base), int(exponent)) if exponent else None
+
+
+def _log_of_factors(p: Prover, q: Fraction) -> Iterator[Theorem]:
+    """log N = k log b + ..., for the prime factors b of N, if there is more than one."""
+    if q.denominator != 1 or not 1 < q < 10**9:
+        return
+    factors = {int(b): int(k) for b, k in sp.factorint(int(q)).items()}
+    if len(factors) > 1:
+        split = lemmas.log_of_product(p, [T.num(b) for b, k in factors.items() for _ in range(k)])
+        logs = (T.mul(T.num(k), T.fn("log", T.num(b))) for b, k in factors.items())
+        yield p.equal(T.fn("log", T.num(q)), T.add(*logs), (1, split), show=False)
 
 
 def _log_of_power(p: Prover, base: int, exponent: int) -> Theorem:

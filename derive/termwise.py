@@ -6,7 +6,7 @@ functions in a term by themselves, one by one and multiplied in pairs; and sums 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import combinations, combinations_with_replacement
@@ -42,6 +42,25 @@ def sums(p: Prover, target: Poly, work: Normaliser) -> Iterator[Theorem]:
 
 
 # ---------------------------------------------------------------------------- term by term
+
+
+def each(p: Prover, goal: Term, prove: Callable[[Term], Theorem]) -> Theorem:
+    """a <= b, where b - a is a sum over one index, since no term of it is negative."""
+    work = fact_normaliser("search", p.facts())
+    target = work.poly(T.sub(*reversed(goal.children)))
+    sizes = {m.indices[0].children[0] if len(m.indices) == 1 else None for m in target}
+    size = next(iter(sizes), None)
+    if len(sizes) != 1 or size is None:
+        raise search.NotFound(goal, "not one sum over one index")
+    p.opened += 1
+    i = T.var(f"_i{p.opened}", "fin", size)
+    term = T.add(*(
+        T.substitute(monomial_term(Monomial((), m.factors), c), {m.indices[0]: i})
+        for m, c in target.items()
+    ))  # fmt: skip
+    with p.remembering(*_instances(p, i)):
+        one = prove(T.le(T.ZERO, term))
+    return p.order(goal, (1, p.sum_order(one, i)))
 
 
 def _of_terms(p: Prover, size: Term, target: Poly) -> Iterator[Theorem]:
