@@ -20,6 +20,7 @@ from derive.report import ReportError, write_report
 from derive.report.model import Figure
 from derive.report.pictures import curves, kept
 from derive.report.pictures.inline import inline
+from numeric.positional import frequencies
 
 FIGURE = Figure("sample", "A title", "See $x_{1}$ in `a/b`.", ("residual_and_normalisation",),
                 b"%PDF-1.4 sample", "<svg viewBox='0 0 1 1'><path d='M0 0'/></svg>")  # fmt: skip
@@ -37,9 +38,10 @@ def test_inner_products_depend_on_the_difference_only() -> None:
 
 def test_pairs_move_by_the_chord() -> None:
     for offset, moved in zip((1, 4, 16), curves.displacement(30), strict=True):
-        np.testing.assert_allclose(moved, curves.chord(30, offset), atol=1e-12)
-    assert np.all(np.diff(curves.chord(128)) < 0)
-    assert not np.all(np.diff(curves.chord(128, 16)) < 0)
+        np.testing.assert_allclose(moved, curves.chord(frequencies(30), offset), atol=1e-12)
+    rates = frequencies(128)
+    assert np.all(np.diff(curves.chord(rates)) < 0)
+    assert not np.all(np.diff(curves.chord(rates, 16)) < 0)
 
 
 def test_scores_have_the_proved_variance() -> None:

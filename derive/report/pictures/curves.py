@@ -13,7 +13,7 @@ from numeric.linear import linear, linear_vjp
 from numeric.moments import sample_dot_products
 from numeric.normalization import layer_norm, layer_norm_vjp
 from numeric.operations import count_attention
-from numeric.positional import frequencies, position_encoding
+from numeric.positional import position_encoding
 from numeric.residual import (
     Sublayer,
     post_norm,
@@ -40,9 +40,9 @@ def displacement(d_model: int = 128, offsets: Sequence[int] = (1, 4, 16)) -> lis
     return [np.hypot(*(row - origin).reshape(-1, 2).T) for row in rows]
 
 
-def chord(d_model: int = 128, offset: int = 1) -> Array:
+def chord(rates: Array, offset: int = 1) -> Array:
     """The proved value of the same: 2 |sin(k w / 2)| for every frequency w."""
-    return 2 * np.abs(np.sin(offset * frequencies(d_model) / 2))
+    return 2 * np.abs(np.sin(offset * rates / 2))
 
 
 @dataclass(frozen=True)

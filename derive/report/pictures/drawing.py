@@ -88,9 +88,10 @@ def _encoding(_: int) -> Figure:
 def _displacement(_: int) -> Figure:
     canvas, (axes,) = _panels(1)
     rate = frequencies(128)
+    between = np.geomspace(rate.min(), rate.max(), 160)  # the proved value turns between points
     styles = zip((1, 4, 16), curves.displacement(), (BLUE, ORANGE, GREEN), "os^", strict=True)
     for offset, moved, colour, marker in styles:
-        axes.plot(rate, curves.chord(offset=offset), color=colour)
+        axes.plot(between, curves.chord(between, offset), color=colour)
         axes.plot(
             rate, moved, marker, color=colour, ms=3, label=say("offset {offset}", offset=offset)
         )
