@@ -9,6 +9,7 @@ ends in kernel rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import combinations, islice
 from typing import Final
 
@@ -404,9 +405,10 @@ def _with_lemmas(p: Prover, goal: Term) -> Theorem:
 
 def _with_powers(p: Prover, goal: Term) -> Theorem:
     """The goal from what it becomes with powers of a symbolic exponent taken apart."""
+    rewritten = partial(_rewritten, apart=True)
 
     def proved(new: Term) -> Theorem:
-        for strategy in (_directly, _with_lemmas, _rewritten, _solved, _divided, _with_instances):
+        for strategy in (_directly, _with_lemmas, rewritten, _solved, _divided, _with_instances):
             try:
                 return strategy(p, new)
             except (search.NotFound, KernelError):
@@ -416,11 +418,16 @@ def _with_powers(p: Prover, goal: Term) -> Theorem:
     return powers.prove(p, goal, proved)
 
 
-def _rewritten(p: Prover, goal: Term) -> Theorem:
-    """The goal from what it becomes with known values put in and arguments divided out."""
+def _rewritten(p: Prover, goal: Term, *, apart: bool = False) -> Theorem:
+    """The goal from what it becomes with known values put in and arguments divided out.
+
+    `apart`: powers have been taken apart before.  That is not done again, since values may lead to
+    each other, g to v and v to g, and the terms would grow for ever.
+    """
 
     def proved(new: Term) -> Theorem:
-        for strategy in (_directly, _with_powers) if powers.occur(new) else (_directly,):
+        again = powers.occur(new) and not apart
+        for strategy in (_directly, _with_powers) if again else (_directly,):
             try:
                 return strategy(p, new)
             except (search.NotFound, KernelError):

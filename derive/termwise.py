@@ -74,10 +74,9 @@ def _of_terms(p: Prover, size: Term, target: Poly) -> Iterator[Theorem]:
         for t, _ in m.factors if t.op == "fn" and m.indices[0] in T.free_symbols(t)
     )  # fmt: skip
     with p.remembering(*instances):
-        parts = [t for t in instances if t.conclusion.op in ("le", "lt")]
-        parts += [b for t in functions for b in bounds(p, t)]
-        parts += power_orders.orders(p, _powers_at(target, i), partial(power_orders.at_once, p))
-        parts = parts[:MAX_PARTS]
+        of_powers = power_orders.orders(p, _powers_at(target, i), partial(power_orders.at_once, p))
+        parts = [*instances, *(b for t in functions for b in bounds(p, t)), *of_powers]
+        parts = [t for t in parts if t.conclusion.op in ("le", "lt")][:MAX_PARTS]
         work = fact_normaliser("search", p.facts())  # what cancels for each index
         for k in (1, 2):
             for chosen in combinations_with_replacement(parts, k):

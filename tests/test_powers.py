@@ -142,6 +142,7 @@ TRUE = {
     " forall(i, less(0, q[i]))",
     "logarithm": "equal(log(x**n), n * log(x)), less(1, x)",
     "exponential": "equal((1 - b)**k, exp(k * log(1 - b))), less(b, 1)",
+    "sums-at-least": "at_most(n, total(x**i, i)), at_most(1, x)",
     # gradient descent on a quadratic function
     "descent": "equal(v[t] - y, (1 - a * g)**t * (v[0] - y)), layers(v[l] - a * g * (v[l] - y))",
     "contraction": "at_most(Abs(v[t] - y), c**t * Abs(v[0] - y)), at_most(0, c),"
@@ -164,6 +165,8 @@ FALSE = {
     "moving-average": "equal((1 - b) * total(b**(n - i) * g, i), (1 - b**n) * g)",
     "weights": "equal(total((1 - b) * b**(n - 1 - i), i), 1)",
     "not-corrected": "equal(v[t], g), equal(v[0], 0), layers(b * v[l] + (1 - b) * g)",
+    "corrected-too-often": "equal(v[n] / (1 - b**n), g), equal(v[0], 0),"
+    " layers(b * v[l] + (1 - b) * g), less(b, 1)",
     "wrong-start": "equal(v[t], (1 - b**t) * g), equal(v[0], g), layers(b * v[l] + (1 - b) * g)",
     "growth": "equal(v[t], (1 + a * t) * v[0]), layers((1 + a) * v[l])",
     "absolute": "equal(Abs(x)**k, x**k)",
