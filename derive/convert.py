@@ -16,6 +16,7 @@ from typing import Any, Final
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from derive import equal_factors
 from derive import language as L
 from derive.kernel import terms as T
 from derive.kernel.normal import Normaliser, Sign, literal
@@ -277,7 +278,7 @@ class Converter:
         use where the base is positive.
         """
         symbolic = literal(self._norm.poly(y)) is None
-        return symbolic and self._norm.is_int(y) and self._never_negative(y)
+        return symbolic and equal_factors.is_count(self._norm, y)
 
     def _is_positive(self, base: Term) -> bool:
         return Normaliser(dict(self._positive)).term_has_sign(base, Sign.POS)
@@ -355,21 +356,7 @@ class Converter:
         )
 
     def _never_negative(self, t: Term) -> bool:
-        """Whether t >= 0 at the end of the range of every index.
-
-        Those whose ranges depend on other indices come first.
-        """
-        poly = self._norm.poly(t)
-        indices = [s for s in T.free_symbols(t) if isinstance(s, Term) and s.data[1] == "fin"]
-        if self._norm.nonneg(poly) or not indices:
-            return self._norm.nonneg(poly)
-        k = min(indices, key=lambda s: (not _is_inner(s), s.key))
-        within = [m for m in poly if any(k in T.free_symbols(f) for f, _ in m.factors)]
-        if any(m.indices or m.factors != ((k, 1),) for m in within):
-            return False  # not linear in k
-        falls = any(poly[m] < 0 for m in within)
-        end = T.sub(k.children[0], T.ONE) if falls else T.ZERO
-        return self._never_negative(self._norm.term(T.substitute(t, {k: end})))
+        return equal_factors.never_negative(self._norm, t)
 
     # ------------------------------------------------------------------ binders
 
@@ -524,12 +511,6 @@ def _hint(e: Any) -> str:
 
 def _quotient(a: Term, b: Term) -> Term:
     return T.mul(a, T.inv(b))
-
-
-def _is_inner(s: Term) -> bool:
-    """Whether the range of an index depends on other indices."""
-    ranges = T.free_symbols(s.children[0]) if s.children else ()
-    return any(isinstance(r, Term) and r.data[1] == "fin" for r in ranges)
 
 
 def _is_random(base: Any) -> bool:

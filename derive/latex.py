@@ -300,7 +300,7 @@ class _Printer:
                 return self._application(t), _ATOM
             case "sum" if self._is_drawn(t) and (weighted := _weighted(t)) is not None:
                 return self._under_law()._expectation(weighted), _ATOM
-            case "prod" if (base := equal_factors.base(t)) is not None:
+            case "prod" if (base := _base_of_power(t)) is not None:
                 return f"{self._base(base)}^{{{self.scripted(t.children[0])}}}", _POW
             case "sum" | "prod":
                 return self._big(t), _SUM
@@ -729,7 +729,17 @@ def _reaches(*factors: Term) -> bool:
 
 def _is_big(t: Term) -> bool:
     """A sum, or a product of different factors: that of equal ones is a power."""
-    return t.op == "sum" or (t.op == "prod" and not equal_factors.is_power(t))
+    return t.op == "sum" or (t.op == "prod" and _base_of_power(t) is None)
+
+
+def _base_of_power(t: Term) -> Term | None:
+    """x for a product of k equal factors x, if k is a natural number for sure.
+
+    Else x^k would be read as 1/x^(-k) where k is negative, and the product has no meaning there.
+    """
+    base = equal_factors.base(t)
+    counted = base is not None and equal_factors.is_count(Normaliser(), t.children[0])
+    return base if counted else None
 
 
 _SOFTMAX: Final = T.var("%softmax")

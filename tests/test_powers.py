@@ -227,7 +227,7 @@ def test_other_false_statements_are_not_proved(claims: dict[str, Claim], name: s
 n, m = dims("n m")
 k, l = natural("k"), natural("l")
 x, y = real("x"), real("y")
-u, z = positive("u"), integer("z")
+u, z, w = positive("u"), integer("z"), integer("w")
 i = index("i", n)
 
 
@@ -327,6 +327,14 @@ def test_the_value_is_that_of_the_power(base: Any, exponent: Any) -> None:
         (x**k * y, r"y\,x^{k}"),
         (y / x**k, r"\frac{y}{x^{k}}"),
         (product(times(x, i), i), r"\prod_{t=0}^{n-1} x\,t"),
+        (sp.Product(x, (z, 1, k)), "x^{k}"),
+        (sp.Product(x, (z, 1, k - 1)), r"\prod_{i=0}^{k-2} x"),  # k - 1 may be no number of factors
+        (power(sp.Product(x, (z, 1, k - 1)), 2), r"\left(\prod_{i=0}^{k-2} x\right)^{2}"),
+        (sp.Sum(x ** (k - z), (z, 0, k)), r"\sum_{i=0}^{k} x^{k-i}"),
+        (
+            sp.Sum(sp.Product(x, (z, 0, k - w)), (w, 0, k + 2)),
+            r"\sum_{i=0}^{k+2} \;\prod_{j=0}^{k-i} x",
+        ),
     ],
     ids=str,
 )
