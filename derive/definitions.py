@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
+from typing import Final
 
 from derive.kernel import terms as T
 from derive.kernel.normal import UNIT, Monomial, Normaliser, literal
@@ -32,6 +33,10 @@ class _Line:
     @property
     def variables(self) -> tuple[Term, ...]:
         return () if self.variable is None else (self.variable,)
+
+
+#: The argument of a first value.
+_FIRST: Final = (_Line(None, 0, 0),)
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,30 @@ def _with(t: Term, part: Term, other: Term) -> Term:
 def defined_symbols(goal: Term) -> frozenset[Term | str]:
     """The symbols to which the premises of `goal` give a value in terms of the others."""
     return frozenset(_clauses(goal))
+
+
+def spelled_out(goal: Term) -> frozenset[Term | str]:
+    """The defined symbols of which the premises leave nothing open.
+
+    ``v(0) = 1`` alone gives one value of v, and a recurrence gives none without a first one.
+    """
+    clauses = _clauses(goal)
+    return frozenset(s for s in clauses if isinstance(s, Term) or _give_all(clauses[s]))
+
+
+def without_first_value(goal: Term) -> frozenset[str]:
+    """The sequences of which a recurrence is given and no first value."""
+    clauses = _clauses(goal)
+    return frozenset(
+        s for s in clauses
+        if isinstance(s, str) and any(c.recurs for c in clauses[s]) and not _give_all(clauses[s])
+    )  # fmt: skip
+
+
+def _give_all(clauses: Sequence[_Clause]) -> bool:
+    if any(c.recurs for c in clauses):
+        return any(c.arguments == _FIRST for c in clauses)
+    return any(all(a.variables for a in c.arguments) for c in clauses)
 
 
 def only_defines(p: Term, earlier: Sequence[Term]) -> bool:
@@ -154,7 +183,7 @@ def _recurrence(
     ):
         raise KernelError(f"not a linear recurrence with numbers for {symbol}")
     a, place = one - b, T.var("_a0")
-    known = [c.value for c in clauses if c.arguments == (_Line(None, 0, 0),)]
+    known = [c.value for c in clauses if c.arguments == _FIRST]
     first = T.substitute(known[0], scalars, tensors) if known else T.ONE
     power = T.product(place, T.num(a))
     share = place if a == 1 else T.mul(T.num(1 / (1 - a)), T.sub(T.ONE, power))

@@ -549,13 +549,22 @@ def _view_within(work: _Work, values: Values, within: Mapping[Any, Any]) -> Coun
 
 
 def _shown(work: _Work, values: Values) -> dict[str, str]:
-    """The values, apart from functions that the hypotheses already spell out."""
-    spelled_out = definitions.defined_symbols(work.goal(with_added=False))
-    return {
-        latex.name(k if isinstance(k, str) else k.data[0]): latex.value(v, _sizes(work, k, values))
-        for k, v in values.items()
-        if not (isinstance(k, str) and k in spelled_out)
-    }
+    """The values, apart from functions that the hypotheses already spell out.
+
+    Of a sequence with a recurrence and no first value, the first one that was chosen is told.
+    """
+    goal = work.goal(with_added=False)
+    spelled_out = definitions.spelled_out(goal)
+    starts = definitions.without_first_value(goal)
+    out = {}
+    for k, v in values.items():
+        if isinstance(k, str) and k in starts and isinstance(v, Lam):
+            first = Normaliser().term(T.instantiate(v.body, (T.ZERO,)))
+            out[latex.latex(T.apply(k, T.ZERO))] = latex.value(first)
+        elif not (isinstance(k, str) and k in spelled_out):
+            symbol = latex.name(k if isinstance(k, str) else k.data[0])
+            out[symbol] = latex.value(v, _sizes(work, k, values))
+    return out
 
 
 def _sizes(work: _Work, symbol: Term | str, values: Values) -> tuple[int | None, ...]:

@@ -7,7 +7,13 @@ import sympy as sp
 from derive import language as L
 from derive.convert import Converter
 from derive.counterexample import find
-from derive.definitions import complete, defined_symbols, only_defines
+from derive.definitions import (
+    complete,
+    defined_symbols,
+    only_defines,
+    spelled_out,
+    without_first_value,
+)
 from derive.kernel import terms as T
 from derive.kernel.check import at_values
 from derive.kernel.normal import Normaliser
@@ -203,3 +209,17 @@ def test_a_false_closed_form_is_refuted() -> None:
     assert found is not None
     values, roots = found
     assert roots[0].conclusion is T.negate(at_values(g, values))
+
+
+def test_a_recurrence_leaves_the_first_value_open() -> None:
+    v, l = L.sequence("v"), L.natural("l")
+    step = L.forall(l, L.equal(v[l + 1], x * v[l] + 1))
+    for premises, whole, open_start in (
+        ((step,), set(), {"v"}),
+        ((step, L.equal(v[1], 0)), set(), {"v"}),
+        ((step, L.equal(v[0], y)), {"v"}, set()),
+        ((L.equal(v[0], y),), set(), set()),
+        ((L.forall(l, L.equal(v[l], y)),), {"v"}, set()),
+    ):
+        g = goal(L.equal(v[2], 1), *premises)
+        assert (spelled_out(g), without_first_value(g)) == (whole, open_start)

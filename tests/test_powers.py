@@ -222,6 +222,13 @@ def test_other_false_statements_are_not_proved(claims: dict[str, Claim], name: s
     assert settle(claims[f"open-{name}"]).result.verdict is not Verdict.PROVED
 
 
+def test_a_first_value_that_was_chosen_is_told(claims: dict[str, Claim]) -> None:
+    chosen = settle(claims["false-growth"]).result.counterexamples[0].values
+    assert chosen["v_{0}"] == "1"
+    given = settle(claims["false-not-corrected"]).result.counterexamples[0].values
+    assert not any(name.startswith("v") for name in given)
+
+
 # ---------------------------------------------------------------------------- the reading
 
 n, m = dims("n m")
