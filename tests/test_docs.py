@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from derive import plain_math
+from derive.catalogue import all_claims
 from derive.cli import main
 from derive.kernel.axioms import ARITHMETIC, AXIOMS, EVALUATIONS, Axiom, Law
 from derive.kernel.rules import RULES
@@ -102,6 +104,20 @@ def test_the_derivation_in_the_readme_is_what_is_printed(
 ) -> None:
     assert main(["show", "head-width/floor"]) == 0
     assert f"```text\n{capsys.readouterr().out}```" in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_the_claims_in_the_readme_have_their_titles_and_verdicts() -> None:
+    listing = (ROOT / "README.md").read_text("utf-8").split("```text\n")[1].split("```")[0]
+    known = {claim.id: claim for claim in all_claims()}
+    topic, seen = "", 0
+    for row in listing.splitlines():
+        topic = row if re.fullmatch("[a-z-]+", row) else topic
+        found = re.fullmatch(r"  (proved|conditional|refuted) +(\S+) +(.+?)…? +✓ ✓", row)
+        if found:
+            claim, seen = known[f"{topic}/{found[2]}"], seen + 1
+            assert found[1] == claim.expected.value
+            assert plain_math.text(claim.title).startswith(found[3]), row
+    assert seen > 20
 
 
 def test_modules_named_in_the_documents_exist() -> None:
