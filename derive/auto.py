@@ -49,6 +49,8 @@ MAX_CASES: Final = 4
 #: Statements that are proved part by part.
 _STRUCTURE: Final = ("imp", "forall", "and")
 
+Strategy = Callable[[Prover, Term], Theorem]
+
 
 def prove(p: Prover, goal: Term, splits: int = MAX_SPLITS) -> Theorem:
     """A theorem with conclusion `goal`; raises `search.NotFound` or `KernelError`."""
@@ -408,12 +410,8 @@ def _with_powers(p: Prover, goal: Term) -> Theorem:
     rewritten = partial(_rewritten, apart=True)
 
     def proved(new: Term) -> Theorem:
-        for strategy in (_directly, _with_lemmas, rewritten, _solved, _divided, _with_instances):
-            try:
-                return strategy(p, new)
-            except (search.NotFound, KernelError):
-                continue
-        raise search.NotFound(new, "no proof with powers taken apart")
+        ways = (_directly, _with_lemmas, rewritten, _solved, _divided, _with_instances)
+        return _first(p, new, ways, "no proof with powers taken apart")
 
     return powers.prove(p, goal, proved)
 
@@ -426,13 +424,11 @@ def _rewritten(p: Prover, goal: Term, *, apart: bool = False) -> Theorem:
     """
 
     def proved(new: Term) -> Theorem:
-        again = powers.occur(new) and not apart
-        for strategy in (_directly, _with_powers) if again else (_directly,):
-            try:
-                return strategy(p, new)
-            except (search.NotFound, KernelError):
-                continue
-        return _with_lemmas(p, new)
+        again = (_with_powers,) if powers.occur(new) and not apart else ()
+        try:
+            return _first(p, new, (_directly, *again), "no proof with values put in")
+        except search.NotFound:
+            return _with_lemmas(p, new)
 
     return substitution.rewritten(p, goal, proved)
 
@@ -552,12 +548,19 @@ def _through_functions(p: Prover, goal: Term) -> Theorem:
 
 def _simply(p: Prover, goal: Term) -> Theorem:
     """An inequality by what leads to no other one."""
-    for strategy in (_directly, _with_lemmas, _summed, _summed_at_indices):
+    return _first(
+        p, goal, (_directly, _with_lemmas, _summed, _summed_at_indices), "no simple proof"
+    )
+
+
+def _first(p: Prover, goal: Term, ways: Sequence[Strategy], failure: str) -> Theorem:
+    """The proof by the first of these ways that finds one."""
+    for way in ways:
         try:
-            return strategy(p, goal)
+            return way(p, goal)
         except (search.NotFound, KernelError):
             continue
-    raise search.NotFound(goal, "no simple proof")
+    raise search.NotFound(goal, failure)
 
 
 def _common_factor(p: Prover, goal: Term) -> Theorem:
@@ -630,12 +633,8 @@ def _by_product(p: Prover, goal: Term) -> Theorem:
 
 
 def _without_logarithms(p: Prover, goal: Term) -> Theorem:
-    for strategy in (_simply, _grown, _compared, _common_factor):
-        try:
-            return strategy(p, goal)
-        except (search.NotFound, KernelError):
-            continue
-    raise search.NotFound(goal, "no proof of the order of products")
+    ways = (_simply, _grown, _compared, _common_factor)
+    return _first(p, goal, ways, "no proof of the order of products")
 
 
 def _tangent(p: Prover, goal: Term) -> Theorem:
@@ -678,12 +677,7 @@ def _term_by_term(p: Prover, goal: Term) -> Theorem:
 
 
 def _each(p: Prover, goal: Term) -> Theorem:
-    for strategy in (_with_lemmas, _piecewise):
-        try:
-            return strategy(p, goal)
-        except (search.NotFound, KernelError):
-            continue
-    raise search.NotFound(goal, "no simple proof of a term")
+    return _first(p, goal, (_with_lemmas, _piecewise), "no simple proof of a term")
 
 
 def _piecewise(p: Prover, goal: Term) -> Theorem:
@@ -726,12 +720,8 @@ def _with_instances(p: Prover, goal: Term) -> Theorem:
         if not instances.learn(p, goal):
             raise search.NotFound(goal, "no instances")
         first = (_directly, _with_powers) if powers.occur(goal) else (_directly,)
-        for strategy in (*first, _with_lemmas, _rewritten, _solved, _squared):
-            try:
-                return strategy(p, goal)
-            except (search.NotFound, KernelError):
-                continue
-    raise search.NotFound(goal, "instances do not help")
+        ways = (*first, _with_lemmas, _rewritten, _solved, _squared)
+        return _first(p, goal, ways, "instances do not help")
 
 
 _FURTHER: Final = (

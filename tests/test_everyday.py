@@ -11,9 +11,9 @@ import pytest
 import sympy as sp
 from sympy import Abs, KroneckerDelta, Max, Min, Rational, cos, exp, floor, log, pi, sin, sqrt
 from unevaluated import mod
+from verdicts import assert_settled
 
 from derive.claim import Claim, Given
-from derive.kernel.check import check
 from derive.language import (
     GradientIs,
     IsInteger,
@@ -402,15 +402,9 @@ def settled(name: str, statement: Any, *given: Any) -> Any:
 
 @pytest.mark.parametrize("name", TRUE)
 def test_true_statements_are_proved(name):
-    found = settled(name, *TRUE[name])
-    assert found.result.verdict is Verdict.PROVED, found.result.reason
-    for proof in found.logs:
-        check(proof)
+    assert_settled(settled(name, *TRUE[name]), Verdict.PROVED)
 
 
 @pytest.mark.parametrize("name", FALSE)
 def test_false_statements_are_refuted(name):
-    found = settled(name, *FALSE[name])
-    assert found.result.verdict is Verdict.REFUTED, found.result.reason
-    for counterexample in found.logs:
-        check(counterexample)
+    assert_settled(settled(name, *FALSE[name]), Verdict.REFUTED)

@@ -12,8 +12,8 @@ import sympy as sp
 from sympy import Abs, Max, Min, exp, floor, log, sqrt
 from test_everyday import settled
 from unevaluated import mod
+from verdicts import assert_settled
 
-from derive.kernel.check import check
 from derive.language import (
     IsInteger,
     at_most,
@@ -236,15 +236,9 @@ FALSE: dict[str, tuple[Any, ...]] = {
 
 @pytest.mark.parametrize("name", TRUE)
 def test_true_bounds_are_proved(name):
-    found = settled(name, *TRUE[name])
-    assert found.result.verdict is Verdict.PROVED, found.result.reason
-    for proof in found.logs:
-        check(proof)
+    assert_settled(settled(name, *TRUE[name]), Verdict.PROVED)
 
 
 @pytest.mark.parametrize("name", FALSE)
 def test_false_bounds_are_refuted(name):
-    found = settled(name, *FALSE[name])
-    assert found.result.verdict is Verdict.REFUTED, found.result.reason
-    for counterexample in found.logs:
-        check(counterexample)
+    assert_settled(settled(name, *FALSE[name]), Verdict.REFUTED)

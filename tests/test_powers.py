@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 import sympy as sp
+from verdicts import assert_settled
 
 from derive import equal_factors, power_laws
 from derive.catalogue import load_file
 from derive.claim import Claim
 from derive.convert import Converter
 from derive.kernel import terms as T
-from derive.kernel.check import check
 from derive.kernel.normal import Normaliser, literal
 from derive.kernel.rules import Theorem, evaluate
 from derive.kernel.terms import Term
@@ -203,18 +203,12 @@ def claims(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Claim]:
 
 @pytest.mark.parametrize("name", TRUE)
 def test_true_statements_are_proved(claims: dict[str, Claim], name: str) -> None:
-    settled = settle(claims[f"true-{name}"])
-    assert settled.result.verdict is Verdict.PROVED, settled.result.reason
-    for log in settled.logs:
-        check(log)
+    assert_settled(settle(claims[f"true-{name}"]), Verdict.PROVED)
 
 
 @pytest.mark.parametrize("name", FALSE)
 def test_false_statements_are_refuted(claims: dict[str, Claim], name: str) -> None:
-    settled = settle(claims[f"false-{name}"])
-    assert settled.result.verdict is Verdict.REFUTED, settled.result.reason
-    for log in settled.logs:
-        check(log)
+    assert_settled(settle(claims[f"false-{name}"]), Verdict.REFUTED)
 
 
 @pytest.mark.parametrize("name", OPEN)
